@@ -1,0 +1,1 @@
+"""The zoo: one file an architecture. registry.py finds them by name."""
