@@ -1,0 +1,138 @@
+"""Curves over epochs: loss left, accuracy right, train dashed, test solid; one panel a family of metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from replab.figures import labels, style
+
+SPLITS = ("train", "validation", "val", "test")
+NOT_DRAWN = {"epoch", "lr", "seconds", "time", "step", "steps", "images"}
+NAMES = {"mse": "MSE", "kl": "KL", "bce": "BCE", "elbo": "ELBO", "fid": "FID"}
+PARTS = {"d": "discriminator", "g": "generator"}
+
+
+def curves(rows: Sequence[Mapping[str, object]], title: str = "") -> Figure:
+    """Every metric of these rows (one an epoch), in one panel a family: loss, accuracy, MSE, KL …"""
+    families: dict[str, list[str]] = {}
+    for name in dict.fromkeys(name for row in rows for name in row):
+        family = name.rpartition("_")[2]
+        if family not in NOT_DRAWN and any(style.is_number(row.get(name)) for row in rows):
+            families.setdefault(family, []).append(name)
+    if not families:
+        return style.message("no epochs were recorded", title)
+    order = sorted(families, key=lambda family: {"loss": 0, "accuracy": 1}.get(family, 2))
+    figure, axes = panels(len(order), title)
+    for ax, family in zip(axes, order):
+        names = families[family]
+        parts = list(dict.fromkeys(split_of(name)[1] for name in names))
+        lines = []
+        for name in names:
+            split, part = split_of(name)
+            # One part: a colour a split. Several (generator, critic): a colour each, the dash tells splits.
+            place = parts.index(part) if len(parts) > 1 else int(split == "train")
+            text = " ".join(filter(None, (part if len(parts) > 1 else "", split)))
+            lines.append((text, name, style.colour(place), (0, (4, 1.5)) if split == "train" else "-"))
+        panel(ax, family, [(text, rows, name, *look) for text, name, *look in lines])
+    return figure
+
+
+def curves_of(
+    runs: Mapping[str, Sequence[Mapping[str, object]]],
+    metrics: Sequence[str] = ("test_loss", "test_accuracy"),
+    title: str = "",
+) -> Figure:
+    """The same metrics of several runs: a panel a metric, a colour a run. Metrics no run has are left out."""
+    there = [m for m in metrics if any(style.is_number(row.get(m)) for rows in runs.values() for row in rows)]
+    if not there:
+        return style.message("no epochs were recorded", title)
+    figure, axes = panels(len(there), title)
+    for ax, metric in zip(axes, there):
+        split, _ = split_of(metric)
+        lines = [
+            (style.short(name, 26), rows, metric, style.colour(i), style.dash(i))
+            for i, (name, rows) in enumerate(runs.items())
+            if any(style.is_number(row.get(metric)) for row in rows)
+        ]
+        panel(ax, metric.rpartition("_")[2], lines, split)
+    return figure
+
+
+def split_of(name: str) -> tuple[str, str]:
+    """("train", "") of train_loss, ("", "critic") of critic_loss, ("test", "knn") of test_knn_accuracy."""
+    words = name.split("_")[:-1]
+    split = words.pop(0) if words and words[0] in SPLITS else ""
+    return split, " ".join(PARTS.get(word, word) for word in words)
+
+
+def panels(count: int, title: str) -> tuple[Figure, list[Axes]]:
+    """Up to three panels a row."""
+    columns = min(count, 3)
+    rows = -(-count // columns)
+    figure = style.new(1.0 + 4.3 * columns, 0.3 + 3.1 * rows, title)
+    return figure, [figure.add_subplot(rows, columns, i + 1) for i in range(count)]
+
+
+def panel(ax: Axes, family: str, lines: Sequence[tuple], prefix: str = "") -> None:
+    """Draw (text, rows, metric, colour, dash) lines of one family and write each end value at its line."""
+    percent = family == "accuracy"
+    name = " ".join(filter(None, (prefix, NAMES.get(family, family))))
+    style.dress(ax, "epoch", "", name + (" (%)" if percent else ""))
+    ends, drawn, broken, last = [], [], [], 1.0
+    for text, rows, metric, colour, dash in lines:
+        known = [row for row in rows if style.is_number(row.get(metric))]
+        epochs = np.array([row.get("epoch", i + 1) for i, row in enumerate(known)], dtype=float)
+        values = style.finite(row[metric] for row in known) * (100 if percent else 1)
+        last = max(last, epochs[-1])
+        good = np.isfinite(values)
+        marker = "o" if good.sum() <= 12 else None
+        ax.plot(epochs, values, color=colour, linestyle=dash, linewidth=1.6, marker=marker, markersize=3.5)
+        if not good.all():
+            broken.append(int(epochs[~good][0]))
+        if good.any():
+            end = values[good][-1]
+            drawn.append(values[good])
+            ends.append((end, f"{text} {end:.2f} %" if percent else f"{text} {style.number(end)}", colour))
+    ax.set_xlim((0.5, 1.5) if last <= 1 else (1 - 0.02 * last, last))
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1, nbins=8))
+    if not drawn:
+        ax.set_yticks([])
+    else:
+        limit_y(ax, np.concatenate(drawn), percent)
+        labels.at_line_ends(ax, [(y, text.strip(), colour) for y, text, colour in ends])
+    if broken:
+        ax.text(
+            0.98,
+            0.97,
+            f"not finite in epoch {min(broken)}",
+            transform=ax.transAxes,
+            ha="right",
+            va="top",
+            fontsize=style.SMALL,
+            color=style.RED,
+        )
+
+
+def limit_y(ax: Axes, values: np.ndarray, percent: bool) -> None:
+    """Room around the values; a few exploded ones leave by the top edge, which then says how high."""
+    low, high = float(values.min()), float(values.max())
+    top = None if percent else style.ceiling(values, 0.8, 40)
+    if top is not None:
+        ax.text(
+            0.5,
+            0.99,
+            f"▲ peak {style.number(high)}, cut off",
+            transform=ax.transAxes,
+            ha="center",
+            va="top",
+            fontsize=style.SMALL,
+            color=style.GREY,
+        )
+        high = top
+    room = 0.06 * (high - low) or 0.05 * max(abs(high), 1e-3)
+    ax.set_ylim(low - room, min(high + room, 100.5) if percent and high <= 100 else high + room)
