@@ -1,7 +1,7 @@
-"""Models by name. A model is a function `build(image: ImageSpec, *, ...) -> nn.Module` under `@register`, one file each.
+"""Models by name: a function `build(image: ImageSpec, *, ...) -> nn.Module` under `@register`, one file each.
 
-The file's name is the model's (`patch_lstm.py` is `patch-lstm`) and its docstring's first line describes it, so that
-names are listed without importing torch.
+The file's name is the model's (`patch_lstm.py` is `patch-lstm`) and its docstring's first line describes it,
+so that names are listed without importing torch.
 """
 
 from __future__ import annotations
@@ -47,11 +47,12 @@ def builder(name: str, load: Callable[[str], ModuleType] = importlib.import_modu
     raise UnknownName("model", name, names(), "replab models lists all")
 
 
-def at_least(model: str, image: ImageSpec, side: int) -> None:
-    """For builders: refuse images too small for the architecture, by name, before anything starts."""
+def at_least(model: str, image: ImageSpec, side: int, resize: int | None = None) -> None:
+    """For builders: refuse images too small for the architecture; `resize` is the size it was made for."""
     if min(image.height, image.width) < side:
         raise ModelError(
-            f"{model} needs images of at least {side}x{side}, got {image.height}x{image.width}; --size {side} resizes"
+            f"{model} needs images of at least {side}x{side}, got {image.height}x{image.width};"
+            f" --size {resize or side} resizes"
         )
 
 
@@ -65,7 +66,7 @@ def multiple_of(model: str, image: ImageSpec, patch: int) -> None:
 
 
 def _descriptions() -> dict[str, str]:
-    """Model name → file docstring, of every file here that says `@register`; read as text, nothing imported."""
+    """Model name → file docstring, of every file here that says `@register`: read as text, not imported."""
     found = {}
     for path in Path(__file__).parent.glob("*.py"):
         text = path.read_text()

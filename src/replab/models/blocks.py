@@ -1,0 +1,46 @@
+"""Pieces that several networks share: convolution-BN-ReLU and the residual blocks (He et al., 1512.03385)."""
+
+from torch import nn
+
+
+def conv_bn_relu(
+    fan_in: int, fan_out: int, *, kernel: int = 3, bias: bool = True, batch_norm: bool = True
+) -> list[nn.Module]:
+    """The layers, at unchanged height and width (odd kernels)."""
+    conv = nn.Conv2d(fan_in, fan_out, kernel, padding=kernel // 2, bias=bias)
+    return [conv, nn.BatchNorm2d(fan_out), nn.ReLU()] if batch_norm else [conv, nn.ReLU()]
+
+
+def shortcut(fan_in: int, fan_out: int, stride: int, *, kernel: int = 1, bias: bool = False) -> nn.Module:
+    """The skip path where the residual block changes the shape."""
+    conv = nn.Conv2d(fan_in, fan_out, kernel, stride=stride, padding=kernel // 2, bias=bias)
+    return nn.Sequential(conv, nn.BatchNorm2d(fan_out))
+
+
+class BasicBlock(nn.Module):
+    """Two 3x3 convolutions beside a skip path. The names are torchvision's, so that its weights load."""
+
+    def __init__(self, fan_in: int, fan_out: int, stride: int = 1, downsample: nn.Module | None = None):
+        super().__init__()
+        self.conv1 = nn.Conv2d(fan_in, fan_out, 3, stride=stride, padding=1, bias=False)
+        self.bn1 = nn.BatchNorm2d(fan_out)
+        self.relu = nn.ReLU()
+        self.conv2 = nn.Conv2d(fan_out, fan_out, 3, padding=1, bias=False)
+        self.bn2 = nn.BatchNorm2d(fan_out)
+        self.downsample = downsample
+
+    def forward(self, x):
+        skip = x if self.downsample is None else self.downsample(x)
+        out = self.relu(self.bn1(self.conv1(x)))
+        return self.relu(self.bn2(self.conv2(out)) + skip)
+
+
+class Residual(nn.Module):
+    """x + layers(x), for layers that keep the shape."""
+
+    def __init__(self, *layers: nn.Module):
+        super().__init__()
+        self.layers = nn.Sequential(*layers)
+
+    def forward(self, x):
+        return x + self.layers(x)
