@@ -1,4 +1,4 @@
-"""Images: uint8 pixels in memory with their labels. What every data source makes and everything else reads."""
+"""Images: uint8 pixels in memory with their labels. What every source makes and everything else reads."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class ImageSpec:
 
 @dataclass(frozen=True, eq=False)
 class Images:
-    """A set of images of one size. Subsets are views where NumPy allows it; nothing here changes the pixels."""
+    """Images of one size. Subsets are views where NumPy allows it; nothing here changes the pixels."""
 
     pixels: np.ndarray  # (N, C, H, W) uint8
     labels: np.ndarray | None  # (N,) int64, or None for unlabelled images
@@ -36,27 +36,31 @@ class Images:
         if self.pixels.ndim != 4 or self.pixels.dtype != np.uint8:
             raise DataError(f"pixels must be uint8 (N, C, H, W), got {self.pixels.dtype} {self.pixels.shape}")
         if self.labels is not None and len(self.labels) != len(self.pixels):
-            raise DataError(f"{len(self.pixels)} images but {len(self.labels)} labels: there must be one each")
+            raise DataError(f"{len(self.pixels)} images but {len(self.labels)} labels: one each is needed")
 
     def __len__(self) -> int:
         return len(self.pixels)
 
     @property
     def spec(self) -> ImageSpec:
-        return ImageSpec(*self.pixels.shape[1:], classes=len(self.classes))
+        channels, height, width = self.pixels.shape[1:]
+        return ImageSpec(channels, height, width, len(self.classes))
 
     def subset(self, index: np.ndarray | slice) -> Images:
         labels = None if self.labels is None else self.labels[index]
         return replace(self, pixels=self.pixels[index], labels=labels)
 
     def split(self, fraction: float, seed: int) -> tuple[Images, Images]:
-        """(rest, part): part has about `fraction` of each class, at least one image, drawn by seed."""
-        part = stratified(self.labels, len(self), fraction, seed)
+        """(rest, part): part has `fraction` of each class to within one, at least one image, drawn by seed.
+
+        rest keeps at least one image of each class, so a class of one image is not in part.
+        """
+        part = stratified(self.labels, len(self), fraction, seed, keep=1)
         rest = np.setdiff1d(np.arange(len(self)), part)
         return self.subset(rest), self.subset(part)
 
     def take(self, n: int, seed: int) -> Images:
-        """At most n images, stratified, drawn by seed."""
+        """n images, or all if there are fewer; stratified, at least one a class, drawn by seed."""
         if n >= len(self):
             return self
         return self.subset(stratified(self.labels, len(self), n / len(self), seed))
@@ -64,7 +68,7 @@ class Images:
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """Training and test images under one name. `fingerprint` names the content, so that caches are never stale."""
+    """Training and test images under one name. `fingerprint` names the content: same fingerprint, same images."""
 
     name: str
     train: Images
@@ -76,9 +80,44 @@ class Dataset:
         return self.train.spec
 
 
-def stratified(labels: np.ndarray | None, n: int, fraction: float, seed: int) -> np.ndarray:
-    """Sorted indices of about `fraction` of n images, the same fraction of each class, at least one a class."""
+def stratified(labels: np.ndarray | None, n: int, fraction: float, seed: int, keep: int = 0) -> np.ndarray:
+    """Sorted indices of round(fraction · n) of n images: of each class its share to within one, at least one.
+
+    `keep` images of each class are never chosen: with 1, a class of a single image stays out.
+    """
     rng = np.random.default_rng(seed)
     groups = [np.arange(n)] if labels is None else [np.flatnonzero(labels == c) for c in np.unique(labels)]
-    chosen = [rng.permutation(g)[: max(1, round(fraction * len(g)))] for g in groups if len(g)]
+    shares = np.array([fraction * len(group) for group in groups])
+    counts = np.floor(shares + 1e-9).astype(int)
+    # the images still missing go to the classes that lost most by rounding down
+    missing = max(0, round(fraction * n) - int(counts.sum()))
+    counts[np.argsort(counts - shares, kind="stable")[:missing]] += 1
+    chosen = [
+        rng.permutation(group)[: min(max(1, count), len(group) - keep)]
+        for group, count in zip(groups, counts)
+        if len(group)
+    ]
     return np.sort(np.concatenate(chosen)) if chosen else np.empty(0, np.int64)
+
+
+def moments(pixels: np.ndarray) -> np.ndarray:
+    """(N, 2, C) int64: each image's sum of pixels and of squares, from which any subset's statistics follow."""
+    squares = np.arange(256, dtype=np.uint32) ** 2
+    found = np.empty((len(pixels), 2, pixels.shape[1]), np.int64)
+    for start in range(0, len(pixels), 256):  # in blocks: the squares of a whole set would not fit in memory
+        block = pixels[start : start + 256]
+        found[start : start + 256, 0] = block.sum(axis=(2, 3), dtype=np.int64)
+        found[start : start + 256, 1] = squares[block].sum(axis=(2, 3), dtype=np.int64)
+    return found
+
+
+def statistics(found: np.ndarray, area: int) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """(mean, std) a channel, of pixels scaled to [0, 1], from moments of images of `area` pixels.
+
+    A channel that is the same everywhere has std 1/255, one gray step, so that dividing by it stays possible.
+    """
+    count = max(1, len(found) * area)
+    total, squares = found.sum(axis=0) / count  # (C,) each
+    std = np.sqrt(np.maximum(squares - total**2, 0)) / 255
+    mean = total / 255
+    return tuple(float(m) for m in mean), tuple(float(max(s, 1 / 255)) for s in std)

@@ -1,0 +1,119 @@
+"""Batches: shuffle → gather → normalise → augment, whole batches of tensors at a time, on the model's device.
+
+Epoch n depends on (seed, n) only: the same in a resumed run as in one left alone. torch's global generator
+is untouched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from hashlib import sha256
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from replab.data import augment as augmentation
+from replab.data.images import Images
+from replab.data.normalise import Normalisation
+from replab.errors import RecipeError
+
+
+class Batch(NamedTuple):
+    x: Tensor  # (B, C, H, W) float, on the device
+    y: Tensor | None  # (B,) int64, on the device
+    index: Tensor  # (B,) int64, on the CPU: which images
+
+
+class Batches:
+    """Images as float batches. `len()` is the number of batches of an epoch; `epoch(n)` yields them.
+
+    Nothing is dropped, so the last batch may be small. Shuffled, a last batch of a single image joins the batch
+    before it: BatchNorm cannot train on one. Without `normalise` pixels are scaled to [0, 1].
+    """
+
+    def __init__(
+        self,
+        images: Images,
+        batch_size: int,
+        *,
+        seed: int = 0,
+        shuffle: bool = False,
+        normalise: Normalisation | None = None,
+        augment: str | Sequence[str | augmentation.Step] = (),
+        device: str | torch.device = "cpu",
+        channels_last: bool = False,
+        dtype: torch.dtype = torch.float32,
+    ):
+        if batch_size < 1:
+            raise RecipeError(f"batch_size must be at least 1, got {batch_size}")
+        self.batch_size, self.seed, self.shuffle = batch_size, seed, shuffle
+        self.augment = augmentation.parse(augment)
+        self.device, self.dtype, self.channels_last = torch.device(device), dtype, channels_last
+        self.size = len(images)
+        self.shape = images.pixels.shape[1:]
+
+        # One row of bytes an image, in the order the batch will have in memory: gathering and scaling then run
+        # over plain rows, and channels_last costs nothing a batch.
+        pixels = images.pixels.transpose(0, 2, 3, 1) if channels_last else images.pixels
+        rows = torch.from_numpy(np.ascontiguousarray(pixels).reshape(self.size, -1))
+        resident = self.device.type != "cuda" or rows.numel() < torch.cuda.mem_get_info(self.device)[0] / 3
+        self._rows = rows.to(self.device) if resident else rows
+        self._labels = None if images.labels is None else torch.from_numpy(images.labels.astype(np.int64))
+
+        # float = pixel * scale + shift does /255, -mean and /std at once
+        channels = self.shape[0]
+        mean, std = normalise if normalise is not None else ((0.0,) * channels, (1.0,) * channels)
+        if not len(mean) == len(std) == channels:
+            raise RecipeError(f"normalise needs {channels} means and stds, one a channel, got {mean}, {std}")
+        deviation = torch.tensor(std, dtype=torch.float64)
+        scale, shift = 1 / (255 * deviation), -torch.tensor(mean, dtype=torch.float64) / deviation
+        self._scale, self._shift = self._row(scale), self._row(shift)
+        self._black = shift.to(self.device, torch.float32).view(1, -1, 1, 1)
+
+    def __len__(self) -> int:
+        return len(self._bounds())
+
+    def epoch(self, number: int) -> Iterator[Batch]:
+        generator = torch.Generator().manual_seed(_seed(self.seed, number))
+        order = torch.randperm(self.size, generator=generator) if self.shuffle else torch.arange(self.size)
+        for start, stop in self._bounds():
+            index = order[start:stop]
+            x = self._gather(index).float().mul_(self._scale).add_(self._shift)  # (B, C*H*W), one buffer
+            x = augmentation.apply(self._image(x), self.augment, generator, self._black)
+            if self.augment and self.channels_last:
+                x = x.contiguous(memory_format=torch.channels_last)
+            y = None if self._labels is None else self._labels[index].to(self.device)
+            yield Batch(x.to(self.dtype), y, index)
+
+    def _bounds(self) -> list[tuple[int, int]]:
+        starts = list(range(0, self.size, self.batch_size))
+        if self.shuffle and len(starts) > 1 and self.size - starts[-1] == 1 < self.batch_size:
+            starts.pop()
+        return list(zip(starts, [*starts[1:], self.size]))
+
+    def _gather(self, index: Tensor) -> Tensor:
+        if self._rows.device == self.device or self._rows.device.type == self.device.type:
+            return self._rows.index_select(0, index.to(self._rows.device))
+        # a set too large for the device: pinned memory lets the copy run beside the computing
+        return self._rows.index_select(0, index).pin_memory().to(self.device, non_blocking=True)
+
+    def _row(self, per_channel: Tensor) -> Tensor:
+        """A number a channel → a row as long as an image's, in the same order."""
+        channels, height, width = self.shape
+        order = (height, width, channels) if self.channels_last else (channels, height, width)
+        shaped = per_channel if self.channels_last else per_channel.view(-1, 1, 1)
+        return shaped.expand(order).reshape(-1).to(self.device, torch.float32)
+
+    def _image(self, rows: Tensor) -> Tensor:
+        """(B, C*H*W) → (B, C, H, W), of whichever memory order."""
+        channels, height, width = self.shape
+        if self.channels_last:
+            return rows.view(-1, height, width, channels).permute(0, 3, 1, 2)
+        return rows.view(-1, channels, height, width)
+
+
+def _seed(seed: int, epoch: int) -> int:
+    # hashed: torch's CPU generator keeps 32 bits, and seed + epoch would repeat epochs across neighbouring seeds
+    return int.from_bytes(sha256(f"{seed}:{epoch}".encode()).digest()[:4], "little")

@@ -1,0 +1,40 @@
+"""What pixels are normalised with: a recipe's word → (mean, std) a channel, or None for plain [0, 1]."""
+
+from __future__ import annotations
+
+import math
+
+from replab.data.images import Images, moments, statistics
+from replab.errors import RecipeError
+
+Normalisation = tuple[tuple[float, ...], tuple[float, ...]]
+
+WAYS = "dataset, half, none, computed, or numbers as 0.5,0.5,0.5/0.25,0.25,0.25 (means/stds, one a channel)"
+
+
+def normalisation(images: Images, how: str) -> Normalisation | None:
+    """dataset: the set's own constants; half: 0.5/0.5; none; computed: of these very images; or numbers."""
+    channels = images.spec.channels
+    if how == "none":
+        return None
+    if how == "dataset":
+        return images.mean, images.std
+    if how == "half":
+        return (0.5,) * channels, (0.5,) * channels
+    if how == "computed":
+        return statistics(moments(images.pixels), images.spec.height * images.spec.width)
+    return _explicit(how, channels)
+
+
+def _explicit(how: str, channels: int) -> Normalisation:
+    try:
+        mean, std = (tuple(float(n) for n in part.split(",")) for part in how.split("/"))
+    except ValueError:
+        raise RecipeError(f"normalise must be {WAYS}; got {how!r}") from None
+    if not len(mean) == len(std) == channels:
+        raise RecipeError(
+            f"normalise must have one mean and one std a channel, {channels} of each here; got {how!r}"
+        )
+    if not all(math.isfinite(m) for m in mean) or not all(0 < s < math.inf for s in std):
+        raise RecipeError(f"normalise must have finite means and stds above 0, got {how!r}; use {WAYS}")
+    return mean, std

@@ -1,0 +1,90 @@
+"""Data by name or path → Dataset. A source is a function under `@source(name, description)` in a file here.
+
+Adding a source is adding one file. Files with sources import nothing heavy at module level, so that names are
+listed in no time; what is no source's name is taken for a path to a folder or zip of images (folder.py).
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path
+
+from replab.data.images import Dataset
+from replab.errors import DataError, UnknownName
+
+# called with (size=None | side to resize to, seed=for what the source draws); gives all images
+Source = Callable[..., Dataset]
+_registered: dict[str, tuple[Source, str]] = {}
+
+
+def source(name: str, description: str) -> Callable[[Source], Source]:
+    """Make a function `read(*, size, seed) -> Dataset` known under a name."""
+
+    def decorate(read: Source) -> Source:
+        _registered[name] = (read, description)
+        return read
+
+    return decorate
+
+
+def names() -> list[str]:
+    return sorted(_sources())
+
+
+def describe(name: str) -> str:
+    """One line: shape, counts, origin."""
+    return _get(name)[1]
+
+
+def load(
+    name_or_path: str, *, size: int | None = None, seed: int = 3407, limit: int | None = None
+) -> Dataset:
+    """Training and test images of a named source, or of a folder or zip (`digits` the source, `./digits` a folder).
+
+    `size` resizes the short side and centre-crops to a square; `seed` draws the test images where the data has
+    no split of its own, and the `limit` images kept of each half (stratified, at least one a class).
+    """
+    if size is not None and size < 1:
+        raise DataError(f"size must be at least 1 pixel, got {size}; leave it out to keep the images' own")
+    if limit is not None and limit < 1:
+        raise DataError(f"limit must be at least 1 image, got {limit}; leave it out to use all")
+    text = str(name_or_path)
+    if text in _sources():
+        data = _get(text)[0](size=size, seed=seed)
+    else:
+        data = _from_path(text, size, seed)
+    if limit is None or limit >= max(len(data.train), len(data.test)):
+        return data
+    fingerprint = sha256(f"{data.fingerprint} limit {limit} seed {seed}".encode()).hexdigest()
+    return replace(
+        data, train=data.train.take(limit, seed), test=data.test.take(limit, seed), fingerprint=fingerprint
+    )
+
+
+def _from_path(text: str, size: int | None, seed: int) -> Dataset:
+    from replab.data import folder
+
+    path = Path(text).expanduser()
+    if path.exists():
+        return folder.load(path, size=size, seed=seed)
+    if "/" in text or "\\" in text or path.suffix.lower() == ".zip":
+        raise DataError(f"no folder or zip of images at {text}; replab datasets lists the named ones")
+    raise UnknownName("data set", text, names(), "replab datasets lists all; a path works too")
+
+
+def _get(name: str) -> tuple[Source, str]:
+    found = _sources()
+    if name not in found:
+        raise UnknownName("data set", name, found, "replab datasets lists all")
+    return found[name]
+
+
+def _sources() -> dict[str, tuple[Source, str]]:
+    """Every registered source, after importing the files here that have some."""
+    for path in Path(__file__).parent.glob("*.py"):
+        if "\n@source(" in path.read_text(encoding="utf-8"):
+            importlib.import_module(f"replab.data.{path.stem}")
+    return _registered
