@@ -1,0 +1,235 @@
+"""New tensors from values, from NumPy, and from a shape."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .dtypes import default, of_array, require_cpu, to_numpy
+from .ops.shape import sizes_of
+from .tensor import Tensor
+
+
+def _values(data: Any, dtype: Any) -> np.ndarray:
+    """Nested lists, numbers, arrays or tensors as a new array; Python floats take the default dtype."""
+    if isinstance(data, Tensor):
+        array = np.array(data._array)
+    elif isinstance(data, (np.ndarray, np.generic)):
+        array = np.array(data)
+    else:
+        if isinstance(data, (list, tuple)) and _holds_tensor(data):
+            data = _without_tensors(data)
+        try:
+            array = np.array(data)
+        except ValueError:
+            raise ValueError(
+                "expected sequence of equal length at every dimension: nested lists are ragged"
+            ) from None
+        if dtype is None and array.dtype == np.float64 and not _is_array_like(data):
+            array = array.astype(default())
+    if dtype is not None:
+        return array.astype(to_numpy(dtype), copy=False)
+    if array.dtype.kind in "OUSM":
+        raise TypeError(f"new(): invalid data type: tensors hold numbers and booleans, not {array.dtype}")
+    of_array(array)
+    return array
+
+
+def _is_array_like(data: Any) -> bool:
+    """A list of NumPy float64 values keeps float64 in torch; a list of Python floats does not."""
+    while isinstance(data, (list, tuple)) and data:
+        data = data[0]
+    return isinstance(data, (np.ndarray, np.generic))
+
+
+def _holds_tensor(data: Any) -> bool:
+    return any(isinstance(d, Tensor) or (isinstance(d, (list, tuple)) and _holds_tensor(d)) for d in data)
+
+
+def _without_tensors(data: Any) -> Any:
+    if isinstance(data, Tensor):
+        return data._array
+    return [_without_tensors(d) for d in data] if isinstance(data, (list, tuple)) else data
+
+
+def tensor(
+    data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False
+) -> Tensor:
+    require_cpu(device)
+    return Tensor(_values(data, dtype)).requires_grad_(requires_grad)
+
+
+def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
+    """Without a copy where none is needed."""
+    require_cpu(device)
+    if isinstance(data, Tensor):
+        return data if dtype is None else data.to(dtype)
+    if isinstance(data, np.ndarray):
+        of_array(data)
+        return Tensor(data if dtype is None else data.astype(to_numpy(dtype), copy=False))
+    return tensor(data, dtype=dtype)
+
+
+def asarray(data: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None) -> Tensor:
+    return tensor(data, dtype=dtype, device=device) if copy else as_tensor(data, dtype, device)
+
+
+def from_numpy(array: np.ndarray) -> Tensor:
+    if not isinstance(array, np.ndarray):
+        raise TypeError(f"expected np.ndarray (got {type(array).__name__})")
+    of_array(array)
+    return Tensor(array)
+
+
+def _made(array: np.ndarray, device: Any, requires_grad: bool) -> Tensor:
+    require_cpu(device)
+    return Tensor(array).requires_grad_(requires_grad)
+
+
+def _kind(dtype: Any) -> np.dtype:
+    return default() if dtype is None else to_numpy(dtype)
+
+
+def _shape(sizes: tuple, size: Any) -> tuple:
+    return tuple([int(s) for s in (sizes_of(sizes) if size is None else size)])
+
+
+def zeros(
+    *sizes: Any,
+    size: Any = None,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    **_: Any,
+) -> Tensor:
+    return _made(np.zeros(_shape(sizes, size), _kind(dtype)), device, requires_grad)
+
+
+def ones(
+    *sizes: Any,
+    size: Any = None,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    **_: Any,
+) -> Tensor:
+    return _made(np.ones(_shape(sizes, size), _kind(dtype)), device, requires_grad)
+
+
+def empty(
+    *sizes: Any,
+    size: Any = None,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    **_: Any,
+) -> Tensor:
+    return _made(np.empty(_shape(sizes, size), _kind(dtype)), device, requires_grad)
+
+
+def full(
+    size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    value = fill_value.item() if isinstance(fill_value, Tensor) else fill_value
+    kind = _values(value, None).dtype if dtype is None else to_numpy(dtype)
+    return _made(np.full(_shape((size,), None), value, kind), device, requires_grad)
+
+
+def _like(input: Tensor, dtype: Any) -> tuple[tuple, np.dtype]:
+    return input._array.shape, input._array.dtype if dtype is None else to_numpy(dtype)
+
+
+def zeros_like(
+    input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, **_: Any
+) -> Tensor:
+    return _made(np.zeros(*_like(input, dtype)), device, requires_grad)
+
+
+def ones_like(
+    input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, **_: Any
+) -> Tensor:
+    return _made(np.ones(*_like(input, dtype)), device, requires_grad)
+
+
+def empty_like(
+    input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, **_: Any
+) -> Tensor:
+    return _made(np.empty(*_like(input, dtype)), device, requires_grad)
+
+
+def full_like(
+    input: Tensor,
+    fill_value: Any,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    **_: Any,
+) -> Tensor:
+    shape, kind = _like(input, dtype)
+    return _made(np.full(shape, fill_value, kind), device, requires_grad)
+
+
+def arange(
+    start: Any = 0,
+    end: Any = None,
+    step: Any = 1,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    start, end, step = [v.item() if isinstance(v, Tensor) else v for v in (start, end, step)]
+    if end is None:
+        start, end = 0, start
+    if step == 0:
+        raise RuntimeError("step must be nonzero")
+    if (end - start) * step < 0:
+        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+    whole = all(isinstance(v, (int, np.integer)) for v in (start, end, step))
+    kind = to_numpy(dtype) if dtype is not None else np.dtype(np.int64) if whole else default()
+    count = int(np.ceil((end - start) / step)) if not whole else len(range(start, end, step))
+    if whole:
+        return _made((start + step * np.arange(count)).astype(kind), device, requires_grad)
+    return _made((start + step * np.arange(count, dtype=np.float64)).astype(kind), device, requires_grad)
+
+
+def linspace(
+    start: Any, end: Any, steps: int, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    return _made(np.linspace(float(start), float(end), steps, dtype=_kind(dtype)), device, requires_grad)
+
+
+def logspace(
+    start: Any,
+    end: Any,
+    steps: int,
+    base: float = 10.0,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    return _made(
+        np.logspace(float(start), float(end), steps, base=base, dtype=_kind(dtype)), device, requires_grad
+    )
+
+
+def eye(
+    n: int, m: int | None = None, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    return _made(np.eye(n, m, dtype=_kind(dtype)), device, requires_grad)
+
+
+def _new(function: Any) -> Any:
+    """x.new_zeros(...): the same, with x's dtype unless told."""
+
+    def method(self: Tensor, *args: Any, dtype: Any = None, **kwargs: Any) -> Tensor:
+        return function(*args, dtype=self._array.dtype if dtype is None else dtype, **kwargs)
+
+    return method
+
+
+for _name, _function in dict(new_zeros=zeros, new_ones=ones, new_empty=empty, new_full=full).items():
+    setattr(Tensor, _name, _new(_function))

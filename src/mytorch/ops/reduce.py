@@ -1,0 +1,118 @@
+"""Reductions over one, several or all dimensions."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..autograd import record
+from ..dtypes import INT64, to_numpy
+from ..tensor import Tensor
+from .elementwise import cast
+from .pointwise import maximum, minimum
+
+
+class Extreme(NamedTuple):
+    """The values and where they were found, as torch.return_types.max names them."""
+
+    values: Tensor
+    indices: Tensor
+
+
+def axes_of(dim: Any, ndim: int) -> tuple[int, ...] | None:
+    """The axes a `dim` argument names, counted from 0; None for all."""
+    if dim is None:
+        return None
+    dims = (dim,) if isinstance(dim, (int, np.integer)) else tuple(dim)
+    if not dims:
+        return None
+    return tuple([axis_of(d, ndim) for d in dims])
+
+
+def axis_of(dim: int, ndim: int) -> int:
+    n = ndim or 1  # a 0-d tensor accepts dim 0 and -1
+    if not -n <= dim < n:
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {dim})"
+        )
+    return dim % n
+
+
+def spread(g: np.ndarray, shape: tuple[int, ...], axes: tuple[int, ...] | None, keepdim: bool) -> np.ndarray:
+    """A reduced gradient repeated (as a view) along the reduced axes."""
+    if axes is not None and not keepdim and shape:
+        g = np.expand_dims(g, axes)
+    elif axes is None and keepdim:
+        g = g.reshape(())
+    return np.broadcast_to(g, shape)
+
+
+def sum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+    if dtype is not None:
+        input = cast(input, to_numpy(dtype))
+    a = input._array
+    shape, axes = a.shape, axes_of(dim, a.ndim)
+    out = a.sum(
+        axis=axes if shape else None, keepdims=keepdim, dtype=INT64 if a.dtype.kind in "iub" else None
+    )
+    return record(out, (input,), lambda g: (spread(g, shape, axes, keepdim),))
+
+
+def mean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+    if dtype is not None:
+        input = cast(input, to_numpy(dtype))
+    a = input._array
+    if a.dtype.kind != "f":
+        raise RuntimeError(
+            "mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. "
+            f"Got: {input.dtype.legacy[:-6]}"
+        )
+    shape, axes = a.shape, axes_of(dim, a.ndim)
+    out = a.sum(axis=axes if shape else None, keepdims=keepdim)
+    n = a.size // (np.size(out) or 1)
+    with np.errstate(all="ignore"):
+        out = out / a.dtype.type(n)
+    return record(out, (input,), lambda g: (spread(g / n, shape, axes, keepdim),))
+
+
+def _extreme(input: Tensor, dim: Any, keepdim: bool, where: Any, whole: Any, pair: Any) -> Any:
+    """max and min: of everything, of two tensors, or along a dim with indices (the gradient goes to the one taken)."""
+    a = input._array
+    if isinstance(dim, Tensor):
+        return pair(input, dim)
+    if dim is None:
+        out = whole(a)
+
+        def extreme_backward(g: np.ndarray) -> tuple:
+            hit = a == out  # torch shares the gradient among equals
+            return (hit * (g / np.count_nonzero(hit)).astype(a.dtype),)
+
+        return record(out, (input,), extreme_backward, (input,))
+    axis = axis_of(dim, a.ndim)
+    if not a.ndim:
+        return Extreme(record(a.copy(), (input,), lambda g: (g,)), Tensor(np.zeros((), np.int64)))
+    at = np.expand_dims(where(a, axis=axis), axis)
+    out = np.take_along_axis(a, at, axis)
+    shape, squeezed = a.shape, out.shape if keepdim else tuple(np.delete(out.shape, axis))
+
+    def extreme_dim_backward(g: np.ndarray) -> tuple:
+        full = np.zeros(shape, g.dtype)
+        np.put_along_axis(full, at, g.reshape(at.shape), axis)
+        return (full,)
+
+    values = record(out.reshape(squeezed), (input,), extreme_dim_backward)
+    return Extreme(values, Tensor(at.reshape(squeezed)))
+
+
+def max(input: Tensor, dim: Any = None, keepdim: bool = False) -> Any:
+    return _extreme(input, dim, keepdim, np.argmax, np.max, maximum)
+
+
+def min(input: Tensor, dim: Any = None, keepdim: bool = False) -> Any:
+    return _extreme(input, dim, keepdim, np.argmin, np.min, minimum)
+
+
+METHODS = dict(sum=sum, mean=mean, max=max, min=min)
+for _name, _function in METHODS.items():
+    setattr(Tensor, _name, _function)

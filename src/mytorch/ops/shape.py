@@ -1,0 +1,243 @@
+"""The same elements in another shape or order; where NumPy gives a view, so do these."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..autograd import record, record_view
+from ..dtypes import common
+from ..tensor import Tensor
+from .elementwise import cast, unbroadcast
+from .reduce import axis_of
+
+
+def sizes_of(args: tuple) -> tuple:
+    """reshape(2, 3) and reshape((2, 3)) are one."""
+    if len(args) == 1 and not isinstance(args[0], (int, np.integer, Tensor)):
+        return tuple(args[0])
+    return args
+
+
+def _view(array: np.ndarray, input: Tensor, backward: Any) -> Tensor:
+    """NumPy decides whether it could be a view: a fresh copy has a version of its own."""
+    a = input._array
+    if a.flags.c_contiguous or np.may_share_memory(a, array):
+        return record_view(array, input, backward)
+    return record(array, (input,), lambda g: (backward(g),))
+
+
+def reshape(input: Tensor, *shape: Any) -> Tensor:
+    a = input._array
+    own = a.shape
+    sizes = sizes_of(shape)
+    try:
+        out = a.reshape(sizes)
+    except ValueError:
+        raise RuntimeError(
+            f"shape '{[int(s) for s in sizes]}' is invalid for input of size {a.size}"
+        ) from None
+    return _view(out, input, lambda g: g.reshape(own))
+
+
+def view(input: Tensor, *shape: Any) -> Tensor:
+    a = input._array
+    if len(shape) == 1 and not isinstance(shape[0], (int, np.integer, tuple, list, Tensor)):
+        raise NotImplementedError("mytorch's Tensor.view takes sizes; use .to(dtype) to convert a dtype")
+    out = reshape(input, *shape)
+    if out._version is not input._version and a.size:
+        raise RuntimeError(
+            "view size is not compatible with input tensor's size and stride (at least one dimension spans across "
+            "two contiguous subspaces). Use .reshape(...) instead."
+        )
+    return out
+
+
+def view_as(input: Tensor, other: Tensor) -> Tensor:
+    return view(input, *other._array.shape)
+
+
+def reshape_as(input: Tensor, other: Tensor) -> Tensor:
+    return reshape(input, *other._array.shape)
+
+
+def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
+    shape = input._array.shape
+    if not shape:
+        return reshape(input, 1)
+    first, last = axis_of(start_dim, len(shape)), axis_of(end_dim, len(shape))
+    if first > last:
+        raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
+    if first == last:
+        return input
+    n = 1
+    for s in shape[first : last + 1]:
+        n *= s
+    return reshape(input, (*shape[:first], n, *shape[last + 1 :]))
+
+
+def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
+    shape = input._array.shape
+    dim = axis_of(dim, len(shape))
+    return reshape(input, (*shape[:dim], *sizes, *shape[dim + 1 :]))
+
+
+def ravel(input: Tensor) -> Tensor:
+    return reshape(input, -1)
+
+
+def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
+    a = input._array
+    i, j = axis_of(dim0, a.ndim), axis_of(dim1, a.ndim)
+    if not a.ndim:
+        return record_view(a, input, lambda g: g)
+    return record_view(a.swapaxes(i, j), input, lambda g: g.swapaxes(i, j))
+
+
+def permute(input: Tensor, *dims: Any) -> Tensor:
+    a = input._array
+    order = tuple([axis_of(d, a.ndim) for d in sizes_of(dims)])
+    if sorted(order) != list(range(a.ndim)):
+        raise RuntimeError(
+            f"permute(dims): repeated or missing dims in {list(order)} for a tensor of {a.ndim} dims"
+        )
+    back = tuple(np.argsort(order).tolist())
+    return record_view(a.transpose(order), input, lambda g: g.transpose(back))
+
+
+def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
+    a = input._array
+    return record_view(
+        np.moveaxis(a, source, destination), input, lambda g: np.moveaxis(g, destination, source)
+    )
+
+
+def t(input: Tensor) -> Tensor:
+    if input._array.ndim > 2:
+        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {input._array.ndim}D")
+    return record_view(input._array.T, input, lambda g: g.T)
+
+
+def _all_reversed(input: Tensor) -> Tensor:
+    return record_view(input._array.T, input, lambda g: g.T)
+
+
+def _matrix_transpose(input: Tensor) -> Tensor:
+    return transpose(input, -2, -1)
+
+
+def squeeze(input: Tensor, dim: Any = None) -> Tensor:
+    a = input._array
+    shape = a.shape
+    if dim is None:
+        out = a.squeeze()
+    else:
+        dims = {axis_of(d, a.ndim) for d in ((dim,) if isinstance(dim, int) else dim)}
+        out = a.reshape([n for i, n in enumerate(shape) if i not in dims or n != 1])
+    return _view(out, input, lambda g: g.reshape(shape))
+
+
+def unsqueeze(input: Tensor, dim: int) -> Tensor:
+    a = input._array
+    axis = axis_of(dim, a.ndim + 1)
+    shape = a.shape
+    return record_view(np.expand_dims(a, axis), input, lambda g: g.reshape(shape))
+
+
+def expand(input: Tensor, *sizes: Any) -> Tensor:
+    a = input._array
+    shape = a.shape
+    wanted = [int(s) for s in sizes_of(sizes)]
+    lead = len(wanted) - len(shape)
+    full = [shape[i - lead] if n == -1 and i >= lead else n for i, n in enumerate(wanted)]
+    try:
+        out = np.broadcast_to(a, full)
+    except ValueError:
+        bad = next((i for i, n in enumerate(full) if i < lead or shape[i - lead] not in (1, n)), 0)
+        raise RuntimeError(
+            f"The expanded size of the tensor ({full[bad] if full else 1}) must match the existing size "
+            f"({shape[bad - lead] if 0 <= bad - lead < len(shape) else 1}) at non-singleton dimension {bad}.  "
+            f"Target sizes: {full}.  Tensor sizes: {list(shape)}"
+        ) from None
+    return record_view(out, input, lambda g: unbroadcast(g, shape))
+
+
+def expand_as(input: Tensor, other: Tensor) -> Tensor:
+    return expand(input, *other._array.shape)
+
+
+def broadcast_to(input: Tensor, shape: Any) -> Tensor:
+    return expand(input, shape)
+
+
+def contiguous(input: Tensor, memory_format: Any = None) -> Tensor:
+    a = input._array
+    if a.flags.c_contiguous:
+        return input
+    return record(np.ascontiguousarray(a), (input,), lambda g: (g,))
+
+
+def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
+    return record(input._array.copy(), (input,), lambda g: (g,))
+
+
+def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
+    tensors = list(tensors)
+    if not tensors:
+        raise RuntimeError("torch.cat(): expected a non-empty list of Tensors")
+    tensors = _one_dtype([t for t in tensors if t._array.shape != (0,)] or tensors[:1])
+    arrays = [t._array for t in tensors]
+    ndim = arrays[0].ndim
+    if not ndim:
+        raise RuntimeError("zero-dimensional tensor (at position 0) cannot be concatenated")
+    axis = axis_of(dim, ndim)
+    try:
+        out = np.concatenate(arrays, axis)
+    except ValueError:
+        shown = ", ".join(str(list(a.shape)) for a in arrays)
+        raise RuntimeError(f"Sizes of tensors must match except in dimension {axis}. Got {shown}") from None
+    ends = np.cumsum([a.shape[axis] for a in arrays])[:-1]
+    return record(out, tensors, lambda g: np.split(g, ends, axis))
+
+
+def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
+    tensors = _one_dtype(list(tensors))
+    arrays = [t._array for t in tensors]
+    if not arrays:
+        raise RuntimeError("stack expects a non-empty TensorList")
+    axis = axis_of(dim, arrays[0].ndim + 1)
+    try:
+        out = np.stack(arrays, axis)
+    except ValueError:
+        bad = next(i for i, a in enumerate(arrays) if a.shape != arrays[0].shape)
+        raise RuntimeError(
+            f"stack expects each tensor to be equal size, but got {list(arrays[0].shape)} at entry 0 and "
+            f"{list(arrays[bad].shape)} at entry {bad}"
+        ) from None
+    return record(out, tensors, lambda g: list(np.moveaxis(g, axis, 0)))
+
+
+def _one_dtype(tensors: list[Tensor]) -> list[Tensor]:
+    kind = tensors[0]._array.dtype if tensors else None
+    if all(t._array.dtype == kind for t in tensors):
+        return tensors
+    total = tensors[0]._array
+    for t in tensors[1:]:
+        total = np.empty((0,) if total.ndim or t._array.ndim else (), common(total, t._array))
+    return [cast(t, total.dtype) for t in tensors]
+
+
+METHODS = dict(
+    reshape=reshape, flatten=flatten, unflatten=unflatten, ravel=ravel, transpose=transpose, swapaxes=transpose,
+    swapdims=transpose, permute=permute, movedim=movedim, moveaxis=movedim, t=t, squeeze=squeeze,
+    unsqueeze=unsqueeze, broadcast_to=broadcast_to, clone=clone,
+)  # fmt: skip
+FUNCTIONS = dict(cat=cat, concat=cat, concatenate=cat, stack=stack)
+ONLY_METHODS = dict(
+    view=view, view_as=view_as, reshape_as=reshape_as, expand=expand, expand_as=expand_as, contiguous=contiguous,
+    T=property(_all_reversed), mT=property(_matrix_transpose), H=property(_matrix_transpose),
+)  # fmt: skip
+for _name, _function in {**METHODS, **ONLY_METHODS}.items():
+    setattr(Tensor, _name, _function)

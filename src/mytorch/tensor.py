@@ -1,0 +1,285 @@
+"""Tensor: an ndarray, its gradient and the node that made it. Operations are attached by the modules in ops/."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from .dtypes import (
+    BY_NAME,
+    CPU,
+    OF_NUMPY,
+    Size,
+    default,
+    device,
+    dtype,
+    of_array,
+    require_cpu,
+    to_numpy,
+    unsupported,
+)
+
+ndarray = np.ndarray
+
+
+class Tensor:
+    """Torch's Tensor over one NumPy array on the CPU.
+
+    _version is a one-element list shared by everything that shares the memory (views, detach()); every in-place
+    change raises it, and backward compares. _base is the tensor a view was taken from.
+    """
+
+    __slots__ = ("__weakref__", "_array", "_base", "_hooks", "_node", "_version", "grad", "requires_grad")
+    __array_priority__ = 1000  # ndarray + Tensor is left to Tensor.__radd__
+
+    def __init__(self, data: Any = (), *sizes: Any, requires_grad: bool = False):
+        if data.__class__ is not ndarray:
+            data = _legacy(data, sizes)
+        self._array = data
+        self.requires_grad = requires_grad
+        self.grad: Tensor | None = None
+        self._node: Any = None
+        self._version = [0]
+        self._base: Tensor | None = None
+        self._hooks: list | None = None
+
+    def __getattr__(self, name: str) -> Any:  # only for what is not there
+        raise unsupported(f"Tensor.{name}")
+
+    # what it is
+    @property
+    def shape(self) -> Size:
+        return Size(self._array.shape)
+
+    @property
+    def dtype(self) -> dtype:
+        return OF_NUMPY[self._array.dtype]
+
+    @property
+    def device(self) -> device:
+        return CPU
+
+    @property
+    def ndim(self) -> int:
+        return self._array.ndim
+
+    @property
+    def itemsize(self) -> int:
+        return self._array.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        return self._array.size * self._array.itemsize
+
+    @property
+    def is_leaf(self) -> bool:
+        return self._node is None
+
+    @property
+    def grad_fn(self) -> Any:
+        return self._node
+
+    @property
+    def output_nr(self) -> int:
+        return 0
+
+    @property
+    def layout(self) -> str:
+        return "torch.strided"
+
+    is_cuda = is_mps = is_sparse = is_quantized = is_meta = False
+
+    def size(self, dim: int | None = None) -> Any:
+        return Size(self._array.shape) if dim is None else self._array.shape[dim]
+
+    def dim(self) -> int:
+        return self._array.ndim
+
+    ndimension = dim
+
+    def numel(self) -> int:
+        return self._array.size
+
+    nelement = numel
+
+    def element_size(self) -> int:
+        return self._array.itemsize
+
+    def stride(self, dim: int | None = None) -> Any:
+        steps = tuple(s // self._array.itemsize for s in self._array.strides)
+        return steps if dim is None else steps[dim]
+
+    def is_contiguous(self, memory_format: Any = None) -> bool:
+        return self._array.flags.c_contiguous
+
+    def is_floating_point(self) -> bool:
+        return self._array.dtype.kind == "f"
+
+    def is_complex(self) -> bool:
+        return False
+
+    def data_ptr(self) -> int:
+        return self._array.ctypes.data
+
+    def get_device(self) -> int:
+        return -1
+
+    # out of mytorch
+    def numpy(self, *, force: bool = False) -> np.ndarray:
+        """The array itself: memory is shared."""
+        if self.requires_grad and not force:
+            raise RuntimeError(
+                "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
+            )
+        return self._array
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        array = self.numpy()
+        if dtype is not None and array.dtype != dtype:
+            return array.astype(dtype)
+        return array.copy() if copy else array
+
+    def item(self) -> Any:
+        if self._array.size != 1:
+            raise RuntimeError(f"a Tensor with {self._array.size} elements cannot be converted to Scalar")
+        return self._array.item()
+
+    def tolist(self) -> Any:
+        return self._array.tolist()
+
+    def __bool__(self) -> bool:
+        if self._array.size != 1:
+            kind = "no values" if self._array.size == 0 else "more than one value"
+            raise RuntimeError(f"Boolean value of Tensor with {kind} is ambiguous")
+        return bool(self._array.item())
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def __index__(self) -> int:
+        if self._array.size != 1 or self._array.dtype.kind not in "iub":
+            raise TypeError("only integer tensors of a single element can be converted to an index")
+        return int(self._array.item())
+
+    def __format__(self, spec: str) -> str:
+        return format(self.item(), spec) if spec and self._array.ndim == 0 else repr(self)
+
+    def __len__(self) -> int:
+        if self._array.ndim == 0:
+            raise TypeError("len() of a 0-d tensor")
+        return self._array.shape[0]
+
+    def __iter__(self) -> Iterator[Tensor]:
+        if self._array.ndim == 0:
+            raise TypeError("iteration over a 0-d tensor")
+        return iter(self.unbind(0))
+
+    def __contains__(self, value: Any) -> bool:
+        return bool((self._array == (value._array if isinstance(value, Tensor) else value)).any())
+
+    __hash__ = object.__hash__
+
+    def __repr__(self) -> str:
+        from .printing import tensor_text  # printing is not needed to compute
+
+        return tensor_text(self)
+
+    # the same memory
+    def detach(self) -> Tensor:
+        out = Tensor(self._array)
+        out._version = self._version
+        return out
+
+    @property
+    def data(self) -> Tensor:
+        return self.detach()
+
+    @data.setter
+    def data(self, value: Tensor) -> None:
+        self._array = value._array
+        self._version[0] += 1
+
+    def detach_(self) -> Tensor:
+        self._node = None
+        self.requires_grad = False
+        return self
+
+    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
+        if requires_grad and self._array.dtype.kind != "f":
+            raise RuntimeError("only Tensors of floating point dtype can require gradients")
+        if not requires_grad and self._node is not None:
+            raise RuntimeError(
+                "you can only change requires_grad flags of leaf variables. If you want to use a computed variable "
+                "in a subgraph that doesn't require differentiation use var_no_grad = var.detach()."
+            )
+        self.requires_grad = requires_grad
+        return self
+
+    def cpu(self) -> Tensor:
+        return self
+
+    def pin_memory(self) -> Tensor:
+        return self
+
+    def share_memory_(self) -> Tensor:
+        return self
+
+    def is_pinned(self) -> bool:
+        return False
+
+    def cuda(self, *args: Any, **kwargs: Any) -> Tensor:
+        require_cpu("cuda")
+        return self
+
+    def __deepcopy__(self, memo: dict) -> Tensor:
+        if self._node is not None:
+            raise RuntimeError(
+                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment."
+            )
+        out = type(self).__new__(type(self))
+        memo[id(self)] = out
+        Tensor.__init__(out, self._array.copy(), requires_grad=self.requires_grad)
+        if self.grad is not None:
+            out.grad = self.grad.__deepcopy__(memo)
+        if hasattr(self, "__dict__"):
+            out.__dict__.update(self.__dict__)
+        return out
+
+    def __reduce__(self) -> tuple:
+        return rebuild, (type(self), self._array, self.requires_grad)
+
+    # new tensors of the same kind
+    def new_tensor(
+        self, data: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False
+    ) -> Tensor:
+        kind = self._array.dtype if dtype is None else to_numpy(dtype)
+        return Tensor(np.array(data, dtype=kind), requires_grad=requires_grad)
+
+    def type(self, dtype: Any = None, non_blocking: bool = False) -> Any:
+        if dtype is None:
+            return f"torch.{of_array(self._array).legacy}"
+        return self.to(BY_NAME[dtype.rpartition(".")[2]] if isinstance(dtype, str) else dtype)
+
+
+def rebuild(kind: type, array: np.ndarray, requires_grad: bool) -> Tensor:
+    out = kind.__new__(kind)
+    Tensor.__init__(out, array, requires_grad=requires_grad)
+    return out
+
+
+def _legacy(data: Any, sizes: tuple) -> np.ndarray:
+    """torch.Tensor(2, 3) is uninitialised memory of that shape, torch.Tensor([...]) the values in the default dtype."""
+    if isinstance(data, np.generic):
+        return np.asarray(data)
+    if isinstance(data, Tensor):
+        return data._array
+    if isinstance(data, int):
+        return np.empty((data, *sizes), default())
+    if isinstance(data, Size):
+        return np.empty(data, default())
+    return np.array(data, default())
