@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
 # Okabe and Ito's palette: told apart by people with every common kind of colour blindness. Black is for text.
 BLUE, ORANGE, GREEN, RED = "#0072B2", "#E69F00", "#009E73", "#D55E00"
@@ -76,7 +76,8 @@ def log_x(ax: Axes) -> None:
     decades = math.log10(high / low)
     # Under two decades the powers of ten alone would leave one tick or none.
     subs = (1.0,) if decades > 3 else (1.0, 3.0) if decades > 1.2 else (1.0, 2.0, 3.0, 5.0, 7.0)
-    ax.xaxis.set_major_locator(LogLocator(subs=subs, numticks=12))
+    locator = LogLocator(subs=subs, numticks=12) if decades > 0.4 else MaxNLocator(4)
+    ax.xaxis.set_major_locator(locator)
     ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: number(value)))
     ax.xaxis.set_minor_formatter(NullFormatter())
 
@@ -123,14 +124,15 @@ def is_number(value: object) -> bool:
 def ceiling(values: Sequence[float] | np.ndarray, quantile: float, factor: float) -> float | None:
     """Where to cut the y-axis so that a few exploded values do not flatten the others; None when none do.
 
-    Exploded: further above the smallest value than `factor` times the distance to the given quantile.
+    Exploded: further above the smallest value than `factor` times the distance to the given quantile, or
+    `factor` times that value itself where the others lie close together.
     """
     known = np.sort(np.asarray(values, dtype=float))
     known = known[np.isfinite(known)]
     if len(known) < 3:
         return None
     lowest, usual = known[0], np.quantile(known, quantile, method="lower")
-    reach = max(usual - lowest, 0.02 * abs(lowest), 1e-12)
+    reach = max(usual - lowest, abs(lowest), 1e-12)
     top = lowest + factor * reach
     if known[-1] <= top:
         return None

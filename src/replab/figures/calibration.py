@@ -1,0 +1,74 @@
+"""The reliability diagram: how often the model is right when it is that sure, and how often it is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from replab.figures import style
+
+
+def calibration(
+    confidence: np.ndarray | Sequence[float],
+    correct: np.ndarray | Sequence[bool],
+    bins: int = 15,
+    title: str = "",
+) -> Figure:
+    """From each image's confidence in 0..1 and whether it was right. Whiskers: 95 % Wilson intervals."""
+    confidence, correct = np.asarray(confidence, dtype=float), np.asarray(correct, dtype=bool)
+    if confidence.shape != correct.shape or confidence.ndim != 1:
+        raise ValueError(f"one confidence an answer, but got shapes {confidence.shape} and {correct.shape}")
+    if not len(confidence):
+        return style.message("no predictions to calibrate", title)
+    count, sure, right = reliability(confidence, correct, bins)
+    error = float(np.sum(count * np.abs(right - sure)) / len(confidence))
+    lean = confidence.mean() - correct.mean()
+    verdict = "" if abs(lean) < 0.005 else ", too sure" if lean > 0 else ", not sure enough"
+    figure = style.new(4.8, 5.6, f"{title + ': ' if title else ''}ECE {100 * error:.2f} %{verdict}")
+    upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(3, 1))
+    width = 100 / bins
+    middles = width * (np.arange(bins) + 0.5)
+    full = count > 0
+    style.dress(upper, "", "right (%)", grid="both")
+    upper.plot([0, 100], [0, 100], color=style.GREY, linewidth=1, linestyle=(0, (4, 2)), label="perfect")
+    upper.bar(middles[full], 100 * right[full], 0.92 * width, color=style.SKY, alpha=0.75, label="right")
+    low, high = wilson(right[full], count[full])
+    reach = 100 * np.clip([right[full] - low, high - right[full]], 0, None)
+    upper.errorbar(middles[full], 100 * right[full], reach, fmt="none", ecolor=style.BLUE, elinewidth=1.2)
+    upper.plot(
+        100 * sure[full], 100 * right[full], "o", color=style.BLUE, markersize=4, label="mean confidence"
+    )
+    upper.set(xlim=(0, 100), ylim=(0, 102))
+    upper.legend(loc="upper left", frameon=False, fontsize=style.SMALL)
+    style.dress(lower, "confidence (%)", "images (%)")
+    lower.bar(middles, 100 * count / len(confidence), 0.92 * width, color=style.GREY)
+    for value, name, colour in (
+        (confidence.mean(), "mean confidence", style.BLUE),
+        (correct.mean(), "accuracy", style.RED),
+    ):
+        lower.axvline(100 * value, color=colour, linewidth=1.4, label=f"{name} {100 * value:.1f} %")
+    where = "upper left" if confidence.mean() > 0.5 else "upper right"
+    lower.legend(
+        loc=where, frameon=False, fontsize=style.SMALL, title=f"n = {len(confidence):,}", title_fontsize=7.5
+    )
+    return figure
+
+
+def reliability(
+    confidence: np.ndarray, correct: np.ndarray, bins: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Equal-width bins (low, high]: each one's count, mean confidence and share of right answers."""
+    place = np.clip(np.ceil(confidence * bins).astype(int) - 1, 0, bins - 1)
+    count = np.bincount(place, minlength=bins)
+    some = np.maximum(count, 1)
+    return count, np.bincount(place, confidence, bins) / some, np.bincount(place, correct, bins) / some
+
+
+def wilson(share: np.ndarray, count: np.ndarray, z: float = 1.96) -> tuple[np.ndarray, np.ndarray]:
+    """Wilson's interval for a share of `count`: sensible near 0 and 1 and for few images."""
+    scale = 1 + z**2 / count
+    middle = (share + z**2 / (2 * count)) / scale
+    half = z / scale * np.sqrt(share * (1 - share) / count + z**2 / (4 * count**2))
+    return middle - half, middle + half

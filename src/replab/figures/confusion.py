@@ -1,0 +1,98 @@
+"""The confusion matrix: counts and row percentages; with many classes colours and the worst pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import LinearSegmentedColormap, PowerNorm
+from matplotlib.figure import Figure
+
+from replab.figures import style
+
+NUMBERED = 20  # up to this many classes the cells carry numbers
+SHADES = LinearSegmentedColormap.from_list("white to blue", ["#FFFFFF", "#9CCBE6", style.BLUE, "#003B5C"])
+
+
+def confusion(
+    matrix: np.ndarray | Sequence[Sequence[int]], classes: Sequence[str], title: str = ""
+) -> Figure:
+    """Rows are the true classes, columns what the model said; colour is the share of the row."""
+    counts = np.asarray(matrix)
+    size = len(classes)
+    if counts.shape != (size, size):
+        raise ValueError(
+            f"a confusion matrix of {size} classes is {size}x{size}, but this one is {counts.shape}"
+        )
+    totals = counts.sum(axis=1, keepdims=True)
+    share = 100 * counts / np.maximum(totals, 1)  # a class without images: a row of zeros
+    many = size > NUMBERED
+    cell = max(0.54, 3.0 / size) if not many else max(0.105, 7.5 / size)
+    figure = style.new(2.4 + cell * size, 1.7 + cell * size, title or headline(counts))
+    ax = figure.add_subplot()
+    # The root brings out the few per cent beside the diagonal, which is what one looks for.
+    drawn = ax.imshow(
+        share, cmap=SHADES, norm=PowerNorm(0.5, 0, 100), aspect="equal", interpolation="nearest"
+    )
+    style.dress(ax, "said", "true", grid="")
+    names = [style.plain(style.short(name, 18)) for name in classes]
+    font = min(style.LABEL, 55 * cell) if many else style.LABEL
+    upright = not many and max(map(len, names)) <= 7
+    ax.set_xticks(range(size), names, rotation=0 if upright else 90 if many else 45, fontsize=font)
+    if not upright and not many:
+        for label in ax.get_xticklabels():
+            label.set(ha="right", rotation_mode="anchor")
+    ax.set_yticks(range(size), names, fontsize=font)
+    ax.tick_params(length=0)
+    for spine in ax.spines.values():
+        spine.set_visible(False)
+    if not many:
+        write_numbers(ax, counts, share, cell)
+        ax.set_xticks(np.arange(size + 1) - 0.5, minor=True)
+        ax.set_yticks(np.arange(size + 1) - 0.5, minor=True)
+        ax.grid(which="minor", color=style.FAINT, linewidth=0.6)
+        ax.tick_params(which="minor", length=0)
+    else:
+        ax.set_xlabel(f"said\n\n{worst(share, classes)}", fontsize=style.LABEL, color=style.INK)
+    bar = figure.colorbar(drawn, ax=ax, shrink=0.6, aspect=25, ticks=[0, 1, 5, 20, 50, 100])
+    bar.set_label("% of the true class", fontsize=style.SMALL, color=style.INK)
+    bar.ax.tick_params(labelsize=style.SMALL, length=0)
+    bar.outline.set_visible(False)  # type: ignore[operator]
+    return figure
+
+
+def headline(counts: np.ndarray) -> str:
+    right, total = int(np.trace(counts)), int(counts.sum())
+    if not total:
+        return "Confusion: no images"
+    return f"Confusion: {right:,} of {total:,} right ({100 * right / total:.2f} %)"
+
+
+def write_numbers(ax: Axes, counts: np.ndarray, share: np.ndarray, cell: float) -> None:
+    """The count, below it the percentage of the row; an empty cell stays empty."""
+    up, down = 0.07 / cell, 0.12 / cell  # inches apart, whatever the size of a cell
+    for (row, column), count in np.ndenumerate(counts):
+        if not count:
+            continue
+        percent = share[row, column]
+        colour = "white" if percent > 30 else style.INK
+        ax.text(column, row - up, f"{int(count):,}", ha="center", va="center", fontsize=8.5, color=colour)
+        text = "100 %" if percent == 100 else f"{percent:.1f} %"
+        ax.text(column, row + down, text, ha="center", va="center", fontsize=6, color=colour)
+
+
+def worst(share: np.ndarray, classes: Sequence[str], count: int = 6) -> str:
+    """The pairs confused most, in words."""
+    wrong = share.copy()
+    np.fill_diagonal(wrong, 0)
+    order = np.argsort(-wrong, axis=None, kind="stable")[:count]
+    pairs = [divmod(int(place), len(classes)) for place in order]
+    words = [
+        f"{style.plain(classes[row])} → {style.plain(classes[column])} {wrong[row, column]:.0f} %"
+        for row, column in pairs
+        if wrong[row, column] > 0
+    ]
+    if not words:
+        return "no mistakes"
+    return "most confused: " + ",  ".join(words[:3]) + (",\n" + ",  ".join(words[3:]) if words[3:] else "")

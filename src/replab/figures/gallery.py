@@ -1,0 +1,97 @@
+"""Grids of images: any images with captions, and the mistakes a classifier was surest of."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from replab.figures import style
+
+LINE = 0.115  # inches a caption line takes
+WIDTH = 22  # characters that fit under an image
+
+
+def gallery(
+    pixels: np.ndarray,
+    labels: np.ndarray,
+    predicted: np.ndarray,
+    confidence: np.ndarray,
+    classes: Sequence[str],
+    title: str = "",
+    count: int = 32,
+) -> Figure:
+    """The `count` most confident mistakes among all these images; pixels are uint8 (N, C, H, W)."""
+    labels, predicted, confidence = (
+        np.asarray(labels),
+        np.asarray(predicted),
+        np.asarray(confidence, dtype=float),
+    )
+    wrong = np.flatnonzero(labels != predicted)
+    if not len(wrong):
+        return style.message(f"no mistakes: all {len(labels):,} images were read right", title)
+    shown = wrong[np.argsort(-confidence[wrong], kind="stable")][:count]
+    captions = [
+        f"{style.short(classes[labels[i]], 19)} → {style.short(classes[predicted[i]], 19)} "
+        f"{100 * confidence[i]:.0f}\N{NO-BREAK SPACE}%"
+        for i in shown
+    ]
+    if not title:
+        title = f"{len(wrong):,} of {len(labels):,} wrong"
+    if len(shown) > 1:
+        title += (
+            f": the {len(shown)} surest mistakes"
+            if len(shown) < len(wrong)
+            else ": all mistakes, surest first"
+        )
+    return grid(np.asarray(pixels)[shown], captions, title=title)
+
+
+def grid(
+    pixels: np.ndarray,
+    captions: Sequence[str] | None = None,
+    columns: int = 8,
+    title: str = "",
+    side: float = 1.15,
+) -> Figure:
+    """Images (N, C, H, W), uint8, one or three channels, row by row; `side` is an image's width in inches."""
+    images = np.asarray(pixels)
+    if images.ndim != 4 or images.shape[1] not in (1, 3) or images.dtype != np.uint8:
+        raise ValueError(
+            f"a grid shows uint8 images of shape (N, 1 or 3, H, W), but got {images.dtype} {images.shape}"
+        )
+    count, _, height, width = images.shape
+    if captions is not None and len(captions) != count:
+        raise ValueError(f"one caption an image: {count} images, but {len(captions)} captions")
+    if not count:
+        return style.message("no images", title)
+    columns = min(columns, count)
+    rows = -(-count // columns)
+    wrapped = [textwrap.wrap(text.replace("_", " "), WIDTH, break_long_words=True) for text in captions or []]
+    lines = max((len(text) for text in wrapped), default=0)
+    gap = 0.12 if captions else 0.04  # between images, inches
+    across, down = side + gap, side * height / width + lines * LINE + gap
+    # A title needs some width even over a single image.
+    full_width, top = max(columns * across + gap, 0.085 * len(title)), 0.35 if title else 0.0
+    full_height = rows * down + gap + top
+    figure = Figure(figsize=(full_width, full_height), facecolor="white", dpi=style.DPI)
+    ax = figure.add_axes((0.0, 0.0, 1.0, 1.0))  # coordinates are inches, y down: no layout to compute
+    ax.set_axis_off()
+    left = (full_width - columns * across + gap) / 2
+    for i, image in enumerate(images):
+        row, column = divmod(i, columns)
+        x, y = left + column * across, top + gap + row * down
+        shown = image[0] if len(image) == 1 else image.transpose(1, 2, 0)  # (H, W) or (H, W, 3)
+        below = y + side * height / width
+        smooth = "nearest" if width < side * style.DPI else "antialiased"
+        ax.imshow(shown, cmap="gray", vmin=0, vmax=255, extent=(x, x + side, below, y), interpolation=smooth)
+        if wrapped:
+            text = "\n".join(style.plain(line) for line in wrapped[i])
+            ax.text(x + side / 2, below + 0.03, text, ha="center", va="top", fontsize=6.5, color=style.INK)
+    ax.set(xlim=(0, full_width), ylim=(full_height, 0), aspect="auto")
+    if title:
+        middle = {"ha": "center", "va": "center", "fontweight": "bold"}
+        ax.text(full_width / 2, 0.22, style.plain(title), fontsize=style.TITLE, color=style.INK, **middle)
+    return figure
