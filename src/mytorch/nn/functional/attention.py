@@ -1,0 +1,258 @@
+"""Attention: softmax(q kᵀ / √d + mask) v as one recorded operation, and multi-head attention around it."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from mytorch.autograd import record
+from mytorch.ops.elementwise import unbroadcast
+from mytorch.tensor import Tensor
+
+from .activation import softmax, softmax_array
+from .dropout import dropout, keep_mask
+from .linear import linear
+
+
+class _Attention:
+    """Forward and backward on arrays q (..., L, d), k (..., S, d), v (..., S, e); leading dimensions broadcast."""
+
+    def __init__(
+        self, q: np.ndarray, k: np.ndarray, v: np.ndarray, mask: np.ndarray | None, p: float, scale: float
+    ):
+        self.q, self.k, self.v, self.scale = q, k, v, scale
+        scores = q @ k.swapaxes(-1, -2)  # (..., L, S)
+        scores *= scale
+        if mask is not None:
+            if mask.dtype == bool:
+                scores = np.where(mask, scores, scores.dtype.type(-np.inf))
+            else:
+                scores += mask
+        self.weights = _softmax(scores) if mask is not None else softmax_array(scores, -1)
+        self.keep, self.gain = (keep_mask(scores.shape, p), 1.0 / (1.0 - p)) if p else (None, 1.0)
+
+    def used(self) -> np.ndarray:
+        """The weights after dropout."""
+        return self.weights if self.keep is None else self.weights * self.keep * self.gain
+
+    def forward(self, out: np.ndarray | None = None) -> np.ndarray:
+        return np.matmul(self.used(), self.v, out=out)
+
+    def backward(self, g: np.ndarray, gq: np.ndarray, gk: np.ndarray, gv: np.ndarray) -> np.ndarray:
+        """Writes the gradients of q, k and v; gives that of the scores, which is also a float mask's."""
+        np.matmul(self.used().swapaxes(-1, -2), g, out=gv)
+        gs = g @ self.v.swapaxes(-1, -2)  # (..., L, S)
+        if self.keep is not None:
+            gs *= self.keep
+            gs *= self.gain
+        gs -= np.vecdot(gs, self.weights)[..., None]  # softmax's own backward
+        gs *= self.weights
+        np.matmul(gs, self.k, out=gq)
+        np.matmul(gs.swapaxes(-1, -2), self.q, out=gk)
+        gq *= self.scale
+        gk *= self.scale
+        return gs
+
+
+def _softmax(scores: np.ndarray) -> np.ndarray:
+    """Rows where everything is masked become zeros, as in torch's attention, not nan."""
+    top = scores.max(-1, keepdims=True)
+    top[np.isneginf(top)] = 0
+    scores -= top
+    np.exp(scores, out=scores)
+    total = scores.sum(-1, keepdims=True)
+    total[total == 0] = 1
+    scores /= total
+    return scores
+
+
+def scaled_dot_product_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> Tensor:
+    """query (..., L, d), key (..., S, d), value (..., S, e) -> (..., L, e). A bool mask is True where one may look."""
+    if enable_gqa:
+        raise NotImplementedError(
+            "mytorch has no enable_gqa in scaled_dot_product_attention: repeat key and value"
+        )
+    q, k, v = query._array, key._array, value._array
+    mask = None if attn_mask is None else attn_mask._array
+    if is_causal:
+        if mask is not None:
+            raise RuntimeError(
+                "scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True"
+            )
+        mask = np.tri(q.shape[-2], k.shape[-2], dtype=bool)
+    lead = np.broadcast_shapes(
+        q.shape[:-2], k.shape[:-2], v.shape[:-2], () if mask is None else mask.shape[:-2]
+    )
+    kernel = _Attention(q, k, v, mask, dropout_p, 1 / math.sqrt(q.shape[-1]) if scale is None else scale)
+    shapes = [(*lead, *a.shape[-2:]) for a in (q, k, v)]
+
+    def attention_backward(g: np.ndarray) -> tuple[np.ndarray | None, ...]:
+        gq, gk, gv = (np.empty(shape, g.dtype) for shape in shapes)
+        gs = kernel.backward(g, gq, gk, gv)
+        grads = [unbroadcast(part, a.shape) for part, a in ((gq, q), (gk, k), (gv, v))]
+        if attn_mask is not None and mask.dtype != bool:
+            grads.append(unbroadcast(gs, mask.shape))
+        return tuple(grads)
+
+    parents = [query, key, value]
+    if attn_mask is not None and attn_mask._array.dtype != bool:
+        parents.append(attn_mask)
+    return record(kernel.forward(), parents, attention_backward, saved=(query, key, value))
+
+
+def _self_attention(packed: Tensor, heads: int, mask: np.ndarray | None, p: float) -> Tensor:
+    """packed (N, L, 3E) holds q, k, v side by side -> (N, L, E). Heads are views: no copy in, none out."""
+    n, length, width = packed.shape
+    shape = (n, length, 3, heads, width // 3 // heads)
+    # 3 x (N, heads, L, d)
+    q, k, v = packed._array.reshape(shape).transpose(2, 0, 3, 1, 4)
+    kernel = _Attention(q, k, v, mask, p, 1 / math.sqrt(shape[-1]))
+    out = np.empty((n, length, heads, shape[-1]), q.dtype)
+    kernel.forward(out.transpose(0, 2, 1, 3))
+
+    def self_attention_backward(g: np.ndarray) -> tuple[np.ndarray]:
+        grad = np.empty(shape, g.dtype)
+        kernel.backward(g.reshape(out_shape).transpose(0, 2, 1, 3), *grad.transpose(2, 0, 3, 1, 4))
+        return (grad.reshape(n, length, width),)
+
+    out_shape = out.shape
+    return record(out.reshape(n, length, -1), (packed,), self_attention_backward, saved=(packed,))
+
+
+def multi_head_attention_forward(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    embed_dim_to_check: int,
+    num_heads: int,
+    in_proj_weight: Tensor | None,
+    in_proj_bias: Tensor | None,
+    bias_k: Tensor | None,
+    bias_v: Tensor | None,
+    add_zero_attn: bool,
+    dropout_p: float,
+    out_proj_weight: Tensor,
+    out_proj_bias: Tensor | None,
+    training: bool = True,
+    key_padding_mask: Tensor | None = None,
+    need_weights: bool = True,
+    attn_mask: Tensor | None = None,
+    use_separate_proj_weight: bool = False,
+    q_proj_weight: Tensor | None = None,
+    k_proj_weight: Tensor | None = None,
+    v_proj_weight: Tensor | None = None,
+    static_k: Tensor | None = None,
+    static_v: Tensor | None = None,
+    average_attn_weights: bool = True,
+    is_causal: bool = False,
+) -> tuple[Tensor, Tensor | None]:
+    """torch's function, sequence first: query (L, N, E) or (L, E), key and value (S, N, ...)."""
+    if (
+        bias_k is not None
+        or bias_v is not None
+        or add_zero_attn
+        or static_k is not None
+        or static_v is not None
+    ):
+        raise NotImplementedError(
+            "mytorch has no bias_k, bias_v, add_zero_attn and static_k, static_v in attention"
+        )
+    if query.shape[-1] != embed_dim_to_check:
+        raise AssertionError(
+            f"was expecting embedding dimension of {embed_dim_to_check}, but got {query.shape[-1]}"
+        )
+    weights = (q_proj_weight, k_proj_weight, v_proj_weight) if use_separate_proj_weight else in_proj_weight
+    batched = query.ndim == 3
+    same = query is key and key is value
+    query = query.transpose(0, 1) if batched else query.unsqueeze(0)
+    if same:
+        key = value = query
+    else:
+        key, value = (t.transpose(0, 1) if batched else t.unsqueeze(0) for t in (key, value))
+    if not batched and key_padding_mask is not None:
+        key_padding_mask = key_padding_mask.unsqueeze(0)
+    out, attention = multi_head_attention(
+        query, key, value, num_heads, weights, in_proj_bias, out_proj_weight, out_proj_bias,
+        dropout_p if training else 0.0, key_padding_mask, attn_mask, need_weights, average_attn_weights,
+    )  # fmt: skip
+    if batched:
+        return out.transpose(0, 1), attention
+    return out.squeeze(0), None if attention is None else attention.squeeze(0)
+
+
+def multi_head_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    num_heads: int,
+    in_weights: Tensor | tuple[Tensor, Tensor, Tensor],
+    in_bias: Tensor | None,
+    out_weight: Tensor,
+    out_bias: Tensor | None,
+    dropout_p: float = 0.0,
+    key_padding_mask: Tensor | None = None,
+    attn_mask: Tensor | None = None,
+    need_weights: bool = False,
+    average_attn_weights: bool = True,
+) -> tuple[Tensor, Tensor | None]:
+    """Batch first: query (N, L, E), key and value (N, S, ...) -> (N, L, E) and, if asked for, the weights.
+
+    in_weights is (3E, E), or one matrix each for query, key and value. Masks are torch's: True (or -inf) where one
+    may NOT look; attn_mask (L, S) or (N*heads, L, S), key_padding_mask (N, S).
+    """
+    n, length, width = query.shape
+    if width % num_heads:
+        raise AssertionError(f"embed_dim {width} not divisible by num_heads {num_heads}")
+    mask = _merged_mask(key_padding_mask, attn_mask, n, num_heads, query._array.dtype)
+    packed = isinstance(in_weights, Tensor)
+    fixed = mask is None or not mask.requires_grad
+    if packed and query is key and key is value and not need_weights and fixed:
+        shown = None if mask is None else mask._array
+        out = _self_attention(linear(query, in_weights, in_bias), num_heads, shown, dropout_p)
+        return linear(out, out_weight, out_bias), None
+    matrices = in_weights.chunk(3) if packed else in_weights
+    biases = (None,) * 3 if in_bias is None else in_bias.chunk(3)
+    q, k, v = (
+        linear(t, w, b).reshape(n, t.shape[1], num_heads, -1).transpose(1, 2)  # (N, heads, L or S, d)
+        for t, w, b in zip((query, key, value), matrices, biases)
+    )
+    attention = None
+    if need_weights:
+        scores = q.matmul(k.transpose(-2, -1)) * (1 / math.sqrt(width // num_heads))
+        attention = softmax(scores if mask is None else scores + mask, -1)
+        attention = dropout(attention, dropout_p)
+        out = attention.matmul(v)
+        if average_attn_weights:
+            attention = attention.mean(1)
+    else:
+        out = scaled_dot_product_attention(q, k, v, mask, dropout_p)
+    out = out.transpose(1, 2).reshape(n, length, width)
+    return linear(out, out_weight, out_bias), attention
+
+
+def _merged_mask(
+    padding: Tensor | None, mask: Tensor | None, n: int, heads: int, dtype: np.dtype
+) -> Tensor | None:
+    """Both of torch's masks as one of numbers to add to the scores, broadcasting to (N, heads, L, S)."""
+    total = None
+    if mask is not None:
+        total = _additive(mask, dtype)
+        total = total.reshape(n, heads, *total.shape[1:]) if total.ndim == 3 else total
+    if padding is not None:
+        columns = _additive(padding, dtype).unsqueeze(1).unsqueeze(1)  # (N, 1, 1, S)
+        total = columns if total is None else total + columns
+    return total
+
+
+def _additive(mask: Tensor, dtype: np.dtype) -> Tensor:
+    return Tensor(np.where(mask._array, -np.inf, 0.0).astype(dtype)) if mask._array.dtype == bool else mask

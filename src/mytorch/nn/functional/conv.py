@@ -1,0 +1,214 @@
+"""Convolution and its transpose: a matrix product with the unfolded windows, a block of rows at a time.
+
+Three array functions do all the work. conv2d runs forward by `correlate` and back by the other two; the transposed
+convolution is the same three in other roles. Blocks keep the unfolded copy in the cache and its size bounded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from mytorch.autograd import needs, record
+from mytorch.tensor import Tensor
+
+from .layout import Pair, Window, batch_first, batch_last, padded, pair
+
+_BLOCK = 1 << 20  # numbers in an unfolded block
+
+
+def _blocks(height: int, row_size: int) -> Iterator[range]:
+    """Split the output rows so that a block's columns (row_size numbers a row) fit the cache."""
+    step = max(1, _BLOCK // max(row_size, 1))
+    for start in range(0, height, step):
+        yield range(start, min(start + step, height))
+
+
+def _unfold(x: np.ndarray, window: Window, rows: range, columns: int, groups: int) -> np.ndarray:
+    """(C, H, W, N) -> (groups, C/groups*kh*kw, rows*columns*N): the pixels under each kernel cell."""
+    c, _, _, n = x.shape
+    out = np.empty((c, *window.kernel, len(rows), columns, n), x.dtype)
+    for i, j, down, across in window.taps(rows, columns):
+        out[:, i, j] = x[:, down, across]
+    return out.reshape(groups, -1, len(rows) * columns * n)
+
+
+def correlate(
+    x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None, window: Window, groups: int
+) -> np.ndarray:
+    """x (C, H, W, N) with weight (O, C/groups, kh, kw) -> (O, Ho, Wo, N)."""
+    (ho, wo), o, n = window.positions(*x.shape[1:3]), weight.shape[0], x.shape[3]
+    out = np.empty((o, ho, wo, n), x.dtype)
+    matrix = weight.reshape(groups, o // groups, -1)
+    for rows in _blocks(ho, weight[0].size * groups * wo * n):
+        block = out[:, rows.start : rows.stop]
+        np.matmul(matrix, _unfold(x, window, rows, wo, groups), out=block.reshape(groups, o // groups, -1))
+        if bias is not None:
+            block += bias[:, None, None, None]
+    return out
+
+
+def correlate_input(
+    g: np.ndarray, weight: np.ndarray, window: Window, groups: int, height: int, width: int
+) -> np.ndarray:
+    """The gradient of correlate for its input: g (O, Ho, Wo, N) -> (C, height, width, N)."""
+    o, ho, wo, n = g.shape
+    c = weight.shape[1] * groups
+    matrix = weight.reshape(groups, o // groups, -1).transpose(0, 2, 1)
+    out = np.zeros((c, height, width, n), g.dtype)
+    for rows in _blocks(ho, weight[0].size * groups * wo * n):
+        columns = matrix @ g[:, rows.start : rows.stop].reshape(groups, o // groups, -1)
+        cells = columns.reshape(c, *window.kernel, len(rows), wo, n)
+        for i, j, down, across in window.taps(rows, wo):
+            out[:, down, across] += cells[:, i, j]
+    return out
+
+
+def correlate_weight(
+    g: np.ndarray, x: np.ndarray, shape: tuple[int, ...], window: Window, groups: int
+) -> np.ndarray:
+    """The gradient of correlate for its weight, from g (O, Ho, Wo, N) and the input x (C, H, W, N)."""
+    o, ho, wo, n = g.shape
+    out = np.zeros((groups, o // groups, shape[1] * shape[2] * shape[3]), g.dtype)
+    for rows in _blocks(ho, out.shape[2] * groups * wo * n):
+        columns = _unfold(x, window, rows, wo, groups)
+        out += g[:, rows.start : rows.stop].reshape(groups, o // groups, -1) @ columns.transpose(0, 2, 1)
+    return out.reshape(shape)
+
+
+def conv2d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: int | Pair = 1,
+    padding: int | Pair | str = 0,
+    dilation: int | Pair = 1,
+    groups: int = 1,
+) -> Tensor:
+    """input (N, C, H, W) or (C, H, W), weight (O, C/groups, kh, kw) -> (N, O, Ho, Wo)."""
+    if input.ndim == 3:
+        return conv2d(input.unsqueeze(0), weight, bias, stride, padding, dilation, groups).squeeze(0)
+    x, w = input._array, weight._array
+    _check(x, w, groups, w.shape[1] * groups, "conv2d")
+    if w.shape[0] % groups:
+        raise RuntimeError(
+            f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got weight of "
+            f"size {list(w.shape)} instead"
+        )
+    window = Window((w.shape[2], w.shape[3]), pair(stride), pair(dilation))
+    top, bottom, left, right = _padding(padding, window)
+    height, width = x.shape[2] + top + bottom, x.shape[3] + left + right
+    if window.span()[0] > height or window.span()[1] > width:
+        raise RuntimeError(
+            f"Calculated padded input size per channel: ({height} x {width}). Kernel size: "
+            f"({window.span()[0]} x {window.span()[1]}). Kernel size can't be greater than actual input size"
+        )
+    image = padded(batch_last(x), top, bottom, left, right)
+    out = correlate(image, w, None if bias is None else bias._array, window, groups)
+    wants_x, wants_w, wants_b = needs(input), needs(weight), bias is not None and needs(bias)
+
+    def conv2d_backward(grad: np.ndarray) -> tuple[np.ndarray | None, ...]:
+        g = batch_last(grad)
+        gx = gw = gb = None
+        if wants_x:
+            gx = correlate_input(g, w, window, groups, height, width)
+            gx = batch_first(gx[:, top : height - bottom, left : width - right])
+        if wants_w:
+            gw = correlate_weight(g, image, w.shape, window, groups)
+        if wants_b:
+            gb = g.reshape(len(g), -1).sum(1)
+        return gx, gw, gb
+
+    parents = (input, weight) if bias is None else (input, weight, bias)
+    return record(batch_first(out), parents, conv2d_backward, _read(input, image, weight))
+
+
+def conv_transpose2d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: int | Pair = 1,
+    padding: int | Pair = 0,
+    output_padding: int | Pair = 0,
+    groups: int = 1,
+    dilation: int | Pair = 1,
+) -> Tensor:
+    """input (N, C, H, W) or (C, H, W), weight (C, O/groups, kh, kw) -> (N, O, Ho, Wo): conv2d's input gradient."""
+    if input.ndim == 3:
+        one = input.unsqueeze(0)
+        return conv_transpose2d(one, weight, bias, stride, padding, output_padding, groups, dilation).squeeze(
+            0
+        )
+    x, w = input._array, weight._array
+    _check(x, w, groups, w.shape[0], "conv_transpose2d")
+    window = Window((w.shape[2], w.shape[3]), pair(stride), pair(dilation))
+    (ph, pw), (oh, ow), (sh, sw) = pair(padding), pair(output_padding), window.stride
+    if oh >= max(sh, window.dilation[0]) or ow >= max(sw, window.dilation[1]):
+        raise RuntimeError(
+            f"output padding must be smaller than either stride or dilation, but got output_padding_height: {oh} "
+            f"output_padding_width: {ow} stride_height: {sh} stride_width: {sw} dilation_height: "
+            f"{window.dilation[0]} dilation_width: {window.dilation[1]}"
+        )
+    # The image before the padding is cut off: every window of it is one input pixel.
+    height = (x.shape[2] - 1) * sh + window.span()[0] + oh
+    width = (x.shape[3] - 1) * sw + window.span()[1] + ow
+    if height - 2 * ph <= 0 or width - 2 * pw <= 0:
+        raise RuntimeError(
+            f"Given input size per channel: ({x.shape[2]} x {x.shape[3]}). Calculated output size per channel: "
+            f"({height - 2 * ph} x {width - 2 * pw}). Output size is too small"
+        )
+    image = batch_last(x)
+    out = correlate_input(image, w, window, groups, height, width)[:, ph : height - ph, pw : width - pw]
+    if bias is not None:
+        out += bias._array[:, None, None, None]
+    wants_x, wants_w, wants_b = needs(input), needs(weight), bias is not None and needs(bias)
+
+    def conv_transpose2d_backward(grad: np.ndarray) -> tuple[np.ndarray | None, ...]:
+        g = padded(batch_last(grad), ph, ph, pw, pw)
+        rows, columns = image.shape[1:3]
+        gx = gw = gb = None
+        if wants_x:
+            gx = batch_first(correlate(g, w, None, window, groups)[:, :rows, :columns])
+        if wants_w:
+            gw = correlate_weight(image, g, w.shape, window, groups)
+        if wants_b:
+            gb = grad.sum((0, 2, 3))
+        return gx, gw, gb
+
+    parents = (input, weight) if bias is None else (input, weight, bias)
+    return record(batch_first(out), parents, conv_transpose2d_backward, _read(input, image, weight))
+
+
+def _read(input: Tensor, image: np.ndarray, weight: Tensor) -> tuple[Tensor, ...]:
+    """What backward reads: not the input if it was copied, so that the copy alone is kept."""
+    return (input, weight) if np.may_share_memory(input._array, image) else (weight,)
+
+
+def _check(x: np.ndarray, w: np.ndarray, groups: int, channels: int, name: str) -> None:
+    if x.ndim != 4:
+        raise RuntimeError(
+            f"Expected 3D (unbatched) or 4D (batched) input to {name}, but got input of size: {list(x.shape)}"
+        )
+    if x.shape[1] != channels:
+        raise RuntimeError(
+            f"Given groups={groups}, weight of size {list(w.shape)}, expected input{list(x.shape)} to have {channels} "
+            f"channels, but got {x.shape[1]} channels instead"
+        )
+    if x.dtype != w.dtype:
+        raise RuntimeError(f"Input type ({x.dtype}) and weight type ({w.dtype}) should be the same")
+
+
+def _padding(padding: int | Pair | str, window: Window) -> tuple[int, int, int, int]:
+    """-> top, bottom, left, right."""
+    if padding == "valid":
+        return 0, 0, 0, 0
+    if padding == "same":
+        if window.stride != (1, 1):
+            raise RuntimeError("padding='same' is not supported for strided convolutions")
+        h, w = window.span()[0] - 1, window.span()[1] - 1  # torch puts the odd pixel below and to the right
+        return h // 2, h - h // 2, w // 2, w - w // 2
+    if isinstance(padding, str):
+        raise RuntimeError(f"Invalid padding string: {padding!r}, should be one of {{'valid', 'same'}}")
+    ph, pw = pair(padding)
+    return ph, ph, pw, pw

@@ -1,0 +1,75 @@
+"""How images lie in memory: (N, C, H, W) to the caller, (C, H, W, N) underneath.
+
+With the batch innermost, a window moved by a pixel is a long run of memory, and so is one channel of a whole batch:
+unfolding, pooling and batch statistics all become few large NumPy calls. Elementwise operations keep the order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+Pair = tuple[int, int]
+
+
+def batch_last(x: np.ndarray) -> np.ndarray:
+    """(N, C, ...) -> contiguous (C, ..., N); free when x already lies so."""
+    return np.ascontiguousarray(x.transpose(*range(1, x.ndim), 0))
+
+
+def batch_first(x: np.ndarray) -> np.ndarray:
+    """(C, ..., N) -> (N, C, ...), a view."""
+    return x.transpose(-1, *range(x.ndim - 1))
+
+
+def pair(value: int | tuple[int, ...] | list[int]) -> Pair:
+    """torch's int-or-two-ints arguments."""
+    if isinstance(value, int | np.integer):
+        return int(value), int(value)
+    numbers = tuple(int(v) for v in value)
+    if len(numbers) == 1:
+        return numbers[0], numbers[0]
+    if len(numbers) != 2:
+        raise RuntimeError(f"expected an int or two ints for height and width, but got {tuple(value)}")
+    return numbers[0], numbers[1]
+
+
+class Window(NamedTuple):
+    """A sliding window over the H and W of (C, H, W, N) memory."""
+
+    kernel: Pair
+    stride: Pair = (1, 1)
+    dilation: Pair = (1, 1)
+
+    def span(self) -> Pair:
+        """Pixels from a window's first to its last, both included."""
+        (kh, kw), (dh, dw) = self.kernel, self.dilation
+        return dh * (kh - 1) + 1, dw * (kw - 1) + 1
+
+    def positions(self, height: int, width: int) -> Pair:
+        """How many windows fit."""
+        (eh, ew), (sh, sw) = self.span(), self.stride
+        return (height - eh) // sh + 1, (width - ew) // sw + 1
+
+    def taps(self, rows: range, columns: int) -> Iterator[tuple[int, int, slice, slice]]:
+        """For each kernel cell (i, j), the pixels it meets while the window takes its positions rows x columns."""
+        (kh, kw), (sh, sw), (dh, dw) = self.kernel, self.stride, self.dilation
+        for i in range(kh):
+            top = i * dh + rows.start * sh
+            down = slice(top, top + (len(rows) - 1) * sh + 1, sh)
+            for j in range(kw):
+                yield i, j, down, slice(j * dw, j * dw + (columns - 1) * sw + 1, sw)
+
+
+def padded(x: np.ndarray, top: int, bottom: int, left: int, right: int, value: float = 0.0) -> np.ndarray:
+    """(C, H, W, N) with a border of `value`; x itself when there is none."""
+    if not (top or bottom or left or right):
+        return x
+    c, h, w, n = x.shape
+    out = np.empty((c, top + h + bottom, left + w + right, n), x.dtype)
+    out[:, :top] = out[:, top + h :] = value
+    out[:, top : top + h, :left] = out[:, top : top + h, left + w :] = value
+    out[:, top : top + h, left : left + w] = x
+    return out

@@ -1,0 +1,44 @@
+"""y = x Wᵀ + b."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mytorch.autograd import needs, record
+from mytorch.tensor import Tensor
+
+
+def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """input (..., in), weight (out, in) or (in,), bias (out,) -> (..., out)."""
+    x, w = input._array, weight._array
+    if w.ndim != 2 or x.ndim == 0:
+        out = input.matmul(weight.t())
+        return out if bias is None else out + bias
+    if x.shape[-1] != w.shape[1]:
+        raise RuntimeError(
+            f"mat1 and mat2 shapes cannot be multiplied ({x.size // max(x.shape[-1], 1)}x{x.shape[-1]} and "
+            f"{w.shape[1]}x{w.shape[0]})"
+        )
+    if x.dtype != w.dtype:
+        raise RuntimeError(
+            f"mat1 and mat2 must have the same dtype, but got {input.dtype} and {weight.dtype}"
+        )
+    shape = x.shape
+    if x.ndim != 2:
+        x = x.reshape(-1, shape[-1])
+    out = x @ w.T
+    if bias is not None:
+        out += bias._array
+    wants_x, wants_w, wants_b = needs(input), needs(weight), bias is not None and needs(bias)
+
+    def linear_backward(grad: np.ndarray) -> tuple[np.ndarray | None, ...]:
+        g = grad if grad.ndim == 2 else grad.reshape(-1, grad.shape[-1])
+        gx = (g @ w).reshape(shape) if wants_x else None
+        gw = g.T @ x if wants_w else None
+        gb = np.ones(len(g), g.dtype) @ g if wants_b else None
+        return gx, gw, gb
+
+    if len(shape) != 2:
+        out = out.reshape(*shape[:-1], -1) if out.size else out.reshape(*shape[:-1], w.shape[0])
+    parents = (input, weight) if bias is None else (input, weight, bias)
+    return record(out, parents, linear_backward, saved=(input, weight))

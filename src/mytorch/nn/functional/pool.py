@@ -1,0 +1,220 @@
+"""Pooling: one NumPy call for each cell of the window, over all windows at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from mytorch.autograd import record
+from mytorch.tensor import Tensor
+
+from .layout import Pair, Window, batch_first, batch_last, padded, pair
+
+
+def _out_size(size: int, kernel: int, stride: int, pad: int, dilation: int, ceil_mode: bool) -> int:
+    room = size + 2 * pad - dilation * (kernel - 1) - 1
+    out = (room + (stride - 1 if ceil_mode else 0)) // stride + 1
+    if ceil_mode and (out - 1) * stride >= size + pad:
+        out -= 1  # a window must start inside the image or its left padding
+    return out
+
+
+class _Pooling:
+    """Where the windows of one call lie: `window`, the output's size and the border the windows reach over."""
+
+    def __init__(
+        self,
+        shape: tuple[int, ...],
+        kernel_size: int | Pair,
+        stride: int | Pair | None,
+        padding: int | Pair,
+        dilation: int | Pair,
+        ceil_mode: bool,
+    ):
+        kernel = pair(kernel_size)
+        self.window = Window(
+            kernel, kernel if stride is None or stride == [] else pair(stride), pair(dilation)
+        )
+        self.pad = pair(padding)
+        if any(s <= 0 for s in self.window.stride):
+            raise RuntimeError(f"stride should not be zero, but got {self.window.stride}")
+        for axis, (p, span) in enumerate(zip(self.pad, self.window.span())):
+            if p < 0 or 2 * p > span:
+                raise RuntimeError(
+                    "pad should be at most half of effective kernel size, but got "
+                    f"pad={p}, kernel_size={kernel[axis]} and dilation={self.window.dilation[axis]}"
+                )
+        self.size = shape[2:]
+        self.out = tuple(
+            _out_size(
+                shape[2 + k],
+                kernel[k],
+                self.window.stride[k],
+                self.pad[k],
+                self.window.dilation[k],
+                ceil_mode,
+            )
+            for k in (0, 1)
+        )
+        if min(self.out) <= 0:
+            raise RuntimeError(
+                f"Given input size: ({shape[1]}x{shape[2]}x{shape[3]}). Calculated output size: "
+                f"({shape[1]}x{self.out[0]}x{self.out[1]}). Output size is too small"
+            )
+        # Right of and below the image, ceil_mode may reach further than the padding, or windows may stop short.
+        self.reach = [(self.out[k] - 1) * self.window.stride[k] + self.window.span()[k] for k in (0, 1)]
+
+    def bordered(self, x: np.ndarray, value: float) -> np.ndarray:
+        (ph, pw), (h, w) = self.pad, self.size
+        return padded(x, ph, max(0, self.reach[0] - ph - h), pw, max(0, self.reach[1] - pw - w), value)
+
+    def inner(self, x: np.ndarray) -> np.ndarray:
+        (ph, pw), (h, w) = self.pad, self.size
+        return x[:, ph : ph + h, pw : pw + w]
+
+    def taps(self) -> Iterator[tuple[int, int, slice, slice]]:
+        return self.window.taps(range(self.out[0]), self.out[1])
+
+
+def max_pool2d(
+    input: Tensor,
+    kernel_size: int | Pair,
+    stride: int | Pair | None = None,
+    padding: int | Pair = 0,
+    dilation: int | Pair = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Tensor | tuple[Tensor, Tensor]:
+    """The largest pixel of each window; its gradient goes to the first of equals, as in torch."""
+    if input.ndim == 3:
+        result = max_pool2d(
+            input.unsqueeze(0), kernel_size, stride, padding, dilation, ceil_mode, return_indices
+        )
+        return (
+            result.squeeze(0) if isinstance(result, Tensor) else (result[0].squeeze(0), result[1].squeeze(0))
+        )
+    _check_rank(input)
+    place = _Pooling(input._array.shape, kernel_size, stride, padding, dilation, ceil_mode)
+    x = place.bordered(batch_last(input._array), -np.inf)
+    out: np.ndarray | None = None
+    for _, _, down, across in place.taps():
+        cell = x[:, down, across]
+        out = cell.copy() if out is None else np.maximum(out, cell, out=out)
+    assert out is not None
+
+    def winners() -> Iterator[tuple[slice, slice, np.ndarray]]:
+        """For each cell of the window, which windows it won."""
+        free = np.ones(out.shape, bool)
+        for _, _, down, across in place.taps():
+            won = x[:, down, across] == out
+            won &= free
+            free ^= won
+            yield down, across, won
+
+    def max_pool2d_backward(grad: np.ndarray) -> tuple[np.ndarray]:
+        g = batch_last(grad)
+        gx = np.zeros(x.shape, g.dtype)
+        for down, across, won in winners():
+            gx[:, down, across] += g * won
+        return (batch_first(place.inner(gx)),)
+
+    saved = (input,) if np.may_share_memory(input._array, x) else ()
+    result = record(batch_first(out), (input,), max_pool2d_backward, saved, saves_output=True)
+    if not return_indices:
+        return result
+    pixel = np.arange(place.size[0] * place.size[1]).reshape(1, *place.size, 1)
+    pixel = place.bordered(pixel, -1)  # the border never wins
+    indices = np.zeros(out.shape, np.int64)
+    for down, across, won in winners():
+        indices += pixel[:, down, across] * won
+    return result, Tensor(np.ascontiguousarray(batch_first(indices)))
+
+
+def avg_pool2d(
+    input: Tensor,
+    kernel_size: int | Pair,
+    stride: int | Pair | None = None,
+    padding: int | Pair = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = None,
+) -> Tensor:
+    """The mean of each window."""
+    if input.ndim == 3:
+        one = input.unsqueeze(0)
+        return avg_pool2d(
+            one, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+        ).squeeze(0)
+    _check_rank(input)
+    place = _Pooling(input._array.shape, kernel_size, stride, padding, 1, ceil_mode)
+    x = place.bordered(batch_last(input._array), 0.0)
+    shape = x.shape
+    share = _share(place, count_include_pad, divisor_override, x.dtype)
+    out: np.ndarray | None = None
+    for _, _, down, across in place.taps():
+        cell = x[:, down, across]
+        out = cell.copy() if out is None else np.add(out, cell, out=out)
+    assert out is not None
+    out *= share
+
+    def avg_pool2d_backward(grad: np.ndarray) -> tuple[np.ndarray]:
+        g = batch_last(grad) * share
+        gx = np.zeros(shape, g.dtype)
+        for _, _, down, across in place.taps():
+            gx[:, down, across] += g
+        return (batch_first(place.inner(gx)),)
+
+    return record(batch_first(out), (input,), avg_pool2d_backward)
+
+
+def _share(place: _Pooling, include_pad: bool, divisor: int | None, dtype: np.dtype) -> np.ndarray:
+    """What one pixel counts in each window: 1 / the window's pixels, (Ho, Wo, 1) or one number."""
+    if divisor is not None:
+        if divisor == 0:
+            raise RuntimeError("divisor must be not zero")
+        return np.array(1.0 / divisor, dtype)
+    counts = []
+    for k in (0, 1):
+        size, pad = place.size[k], place.pad[k]
+        start = np.arange(place.out[k]) * place.window.stride[k] - pad
+        end = np.minimum(start + place.window.kernel[k], size + pad)
+        counts.append(end - start if include_pad else np.minimum(end, size) - np.maximum(start, 0))
+    return (1.0 / (counts[0][:, None, None] * counts[1][:, None])).astype(dtype)
+
+
+def adaptive_avg_pool2d(input: Tensor, output_size: int | tuple[int | None, int | None]) -> Tensor:
+    """The mean of output_size[0] x output_size[1] cells that cover the image, possibly overlapping by a pixel."""
+    if input.ndim == 3:
+        return adaptive_avg_pool2d(input.unsqueeze(0), output_size).squeeze(0)
+    _check_rank(input)
+    x = batch_last(input._array)
+    sizes = (output_size, output_size) if isinstance(output_size, int) else tuple(output_size)
+    down, across = (_cells(full, full if o is None else o) for full, o in zip(x.shape[1:3], sizes))
+    shape = x.shape
+    out = np.empty((shape[0], len(down), len(across), shape[3]), x.dtype)
+    for i, rows in enumerate(down):
+        for j, columns in enumerate(across):
+            x[:, rows, columns].mean((1, 2), out=out[:, i, j])
+
+    def adaptive_avg_pool2d_backward(grad: np.ndarray) -> tuple[np.ndarray]:
+        g = batch_last(grad)
+        gx = np.zeros(shape, g.dtype)
+        for i, rows in enumerate(down):
+            for j, columns in enumerate(across):
+                area = (rows.stop - rows.start) * (columns.stop - columns.start)
+                gx[:, rows, columns] += (g[:, i, j] * (1.0 / area))[:, None, None]
+        return (batch_first(gx),)
+
+    return record(batch_first(out), (input,), adaptive_avg_pool2d_backward)
+
+
+def _cells(full: int, parts: int) -> list[slice]:
+    return [slice(k * full // parts, -(-(k + 1) * full // parts)) for k in range(parts)]
+
+
+def _check_rank(input: Tensor) -> None:
+    if input.ndim != 4:
+        raise RuntimeError(
+            f"Expected 3D (unbatched) or 4D (batched) input to pooling, but got input of size: {list(input.shape)}"
+        )
