@@ -114,29 +114,56 @@ def edge_of_view(view: Tensor) -> Any:
     """A view's node, made anew when its base was changed in place by a recorded operation after it was taken."""
     base, node = view._base, view._node
     if base is not None and node is not None and base._node is not None and base._node.order > node.order:
-        if not base._array.flags.c_contiguous:
-            raise NotImplementedError(
-                "a view of a non-contiguous tensor was used after an in-place change of that tensor: "
-                "take the view after the change"
-            )
-        view._node = node = Node((base._node,), _strided_backward(base._array, view._array), None)
+        view._node = node = Node((base._node,), _place_backward(base._array, view._array), None)
     return node or view
 
 
-def same_place(whole: np.ndarray, base: np.ndarray, view: np.ndarray) -> np.ndarray:
-    """The part of `whole` (laid out as the contiguous `base`) that `view` is of `base`."""
+def place_in(base: np.ndarray, view: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+    """A function that finds in a contiguous array of base's shape the part that `view` is of `base`."""
+    if not base.flags.c_contiguous:
+        raise NotImplementedError(
+            "in-place changes through a view of a non-contiguous tensor are not recorded: call contiguous() first"
+        )
     start = (view.__array_interface__["data"][0] - base.__array_interface__["data"][0]) // base.itemsize
-    flat = whole.reshape(-1)[start:]
-    return np.lib.stride_tricks.as_strided(flat, view.shape, view.strides)
+    shape, steps = view.shape, [s // view.itemsize for s in view.strides]
+
+    def place(whole: np.ndarray) -> np.ndarray:
+        strides = [s * whole.itemsize for s in steps]
+        return np.lib.stride_tricks.as_strided(whole.reshape(-1)[start:], shape, strides)
+
+    return place
 
 
-def _strided_backward(base: np.ndarray, view: np.ndarray) -> Backward:
+def _place_backward(base: np.ndarray, view: np.ndarray) -> Backward:
+    place, shape = place_in(base, view), base.shape
+
     def view_backward(g: np.ndarray) -> tuple:
-        whole = np.zeros(base.shape, g.dtype)
-        same_place(whole, base, view)[...] = g
+        whole = np.zeros(shape, g.dtype)
+        place(whole)[...] = g
         return (whole,)
 
     return view_backward
+
+
+def replace_history(target: Tensor, result: Tensor) -> None:
+    """After `result` was written into target's memory: target, and the base it is a view of, come from result."""
+    base = target._base
+    if base is None:
+        target._node, target.requires_grad = result._node, result.requires_grad
+        return
+    place = place_in(base._array, target._array)
+
+    def inplace_backward(g: np.ndarray) -> tuple:
+        whole = np.array(g, order="C")
+        part = place(whole)
+        changed = part.copy()
+        part[...] = 0
+        return whole, changed
+
+    before = (base._node or base) if base.requires_grad else None
+    base._node = Node((before, result._node), inplace_backward, None)
+    target._node = Node((base._node,), _place_backward(base._array, target._array), None)
+    base.requires_grad = target.requires_grad = True
 
 
 def backward(

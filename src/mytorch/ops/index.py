@@ -38,7 +38,7 @@ def getitem(input: Tensor, key: Any) -> Tensor:
     try:
         out = a[index]
     except IndexError as fault:
-        raise _index_error(fault, a, index) from None
+        raise index_error(fault, a, index) from None
     shape = a.shape
     if basic:
 
@@ -64,7 +64,7 @@ def getitem(input: Tensor, key: Any) -> Tensor:
     return record(out, (input,), index_backward, tensors)
 
 
-def _index_error(fault: IndexError, a: np.ndarray, index: tuple) -> Exception:
+def index_error(fault: IndexError, a: np.ndarray, index: tuple) -> Exception:
     masks = [k for k in index if isinstance(k, np.ndarray) and k.dtype.kind == "b"]
     if masks and "boolean" in str(fault):
         return IndexError(

@@ -1,0 +1,24 @@
+"""torch.backends, answered truthfully: no cuDNN, no MPS. Settings can be made, as scripts do, and change nothing."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+
+def _no() -> bool:
+    return False
+
+
+cudnn = SimpleNamespace(
+    is_available=_no,
+    version=lambda: None,
+    enabled=False,
+    benchmark=False,
+    deterministic=False,
+    allow_tf32=False,
+)
+mps = SimpleNamespace(is_available=_no, is_built=_no)
+cuda = SimpleNamespace(is_built=_no, matmul=SimpleNamespace(allow_tf32=False))
+mkl = SimpleNamespace(is_available=_no)
+mkldnn = SimpleNamespace(is_available=_no)
+openmp = SimpleNamespace(is_available=_no)

@@ -1,0 +1,156 @@
+"""Comparisons and logic: results without gradients."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..dtypes import common, default
+from ..tensor import Tensor
+from .elementwise import _arrays, mismatch, quiet
+from .reduce import axes_of
+
+
+def _comparison(name: str, ufunc: Any) -> Any:
+    def op(input: Tensor, other: Any) -> Tensor:
+        b = other._array if isinstance(other, Tensor) else other
+        try:
+            with quiet(all="ignore"):
+                return Tensor(np.asarray(ufunc(input._array, b)))
+        except ValueError:
+            raise mismatch(input._array.shape, np.shape(b)) from None
+
+    op.__name__ = op.__qualname__ = name
+    return op
+
+
+eq = _comparison("eq", np.equal)
+ne = _comparison("ne", np.not_equal)
+lt = _comparison("lt", np.less)
+le = _comparison("le", np.less_equal)
+gt = _comparison("gt", np.greater)
+ge = _comparison("ge", np.greater_equal)
+logical_and = _comparison("logical_and", np.logical_and)
+logical_or = _comparison("logical_or", np.logical_or)
+logical_xor = _comparison("logical_xor", np.logical_xor)
+
+
+def _eq_operator(self: Tensor, other: Any) -> Any:
+    return False if other is None or isinstance(other, str) else eq(self, other)
+
+
+def _ne_operator(self: Tensor, other: Any) -> Any:
+    return True if other is None or isinstance(other, str) else ne(self, other)
+
+
+def _bitwise(name: str, ufunc: Any) -> Any:
+    def op(input: Tensor, other: Any) -> Tensor:
+        a, b = _arrays(input, other)
+        kind = common(a, b)
+        if kind.kind == "f":
+            raise RuntimeError(
+                f"\"{name}_cpu\" not implemented for 'Float': convert to integers or booleans first"
+            )
+        try:
+            return Tensor(np.asarray(ufunc(a.astype(kind, copy=False), b.astype(kind, copy=False))))
+        except ValueError:
+            raise mismatch(a.shape, b.shape) from None
+
+    op.__name__ = op.__qualname__ = name
+    return op
+
+
+bitwise_and = _bitwise("bitwise_and", np.bitwise_and)
+bitwise_or = _bitwise("bitwise_or", np.bitwise_or)
+bitwise_xor = _bitwise("bitwise_xor", np.bitwise_xor)
+bitwise_left_shift = _bitwise("bitwise_left_shift", np.left_shift)
+bitwise_right_shift = _bitwise("bitwise_right_shift", np.right_shift)
+
+
+def _test(name: str, function: Any) -> Any:
+    def op(input: Tensor) -> Tensor:
+        return Tensor(np.asarray(function(input._array)))
+
+    op.__name__ = op.__qualname__ = name
+    return op
+
+
+def bitwise_not(input: Tensor) -> Tensor:
+    if input._array.dtype.kind == "f":
+        raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
+    return Tensor(np.asarray(~input._array))
+
+
+logical_not = _test("logical_not", np.logical_not)
+isnan = _test("isnan", np.isnan)
+isinf = _test("isinf", np.isinf)
+isfinite = _test("isfinite", np.isfinite)
+signbit = _test("signbit", np.signbit)
+isposinf = _test("isposinf", np.isposinf)
+isneginf = _test("isneginf", np.isneginf)
+
+
+def isclose(
+    input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
+) -> Tensor:
+    return Tensor(np.asarray(np.isclose(input._array, other._array, rtol, atol, equal_nan)))
+
+
+def allclose(
+    input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
+) -> bool:
+    if input._array.dtype != other._array.dtype:
+        raise RuntimeError(f"{input.dtype} did not match {other.dtype}: convert one of them")
+    return bool(np.isclose(input._array, other._array, rtol, atol, equal_nan).all())
+
+
+def equal(input: Tensor, other: Tensor) -> bool:
+    return input._array.shape == other._array.shape and bool((input._array == other._array).all())
+
+
+def all(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
+    return Tensor(np.asarray(np.all(input._array, axes_of(dim, input._array.ndim), keepdims=keepdim)))
+
+
+def any(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
+    return Tensor(np.asarray(np.any(input._array, axes_of(dim, input._array.ndim), keepdims=keepdim)))
+
+
+def nan_to_num(input: Tensor, nan: float = 0.0, posinf: Any = None, neginf: Any = None) -> Tensor:
+    from ..autograd import record
+
+    x = input._array
+    out = np.nan_to_num(x, nan=nan, posinf=posinf, neginf=neginf)
+    return record(out, (input,), lambda g: (g * np.isfinite(x),), (input,))
+
+
+def heaviside(input: Tensor, values: Tensor) -> Tensor:
+    return Tensor(np.asarray(np.heaviside(input._array, values._array)))
+
+
+def is_nonzero(input: Tensor) -> bool:
+    return bool(input)
+
+
+def isin(elements: Tensor, test_elements: Any) -> Tensor:
+    values = (
+        test_elements._array if isinstance(test_elements, Tensor) else np.asarray(test_elements, default())
+    )
+    return Tensor(np.isin(elements._array, values))
+
+
+METHODS = dict(
+    eq=eq, ne=ne, not_equal=ne, lt=lt, less=lt, le=le, less_equal=le, gt=gt, greater=gt, ge=ge, greater_equal=ge,
+    logical_and=logical_and, logical_or=logical_or, logical_xor=logical_xor, logical_not=logical_not,
+    bitwise_and=bitwise_and, bitwise_or=bitwise_or, bitwise_xor=bitwise_xor, bitwise_not=bitwise_not,
+    bitwise_left_shift=bitwise_left_shift, bitwise_right_shift=bitwise_right_shift, isnan=isnan, isinf=isinf,
+    isfinite=isfinite, signbit=signbit, isposinf=isposinf, isneginf=isneginf, isclose=isclose, allclose=allclose,
+    equal=equal, all=all, any=any, nan_to_num=nan_to_num, heaviside=heaviside, is_nonzero=is_nonzero,
+    __eq__=_eq_operator, __ne__=_ne_operator, __lt__=lt, __le__=le, __gt__=gt, __ge__=ge, __and__=bitwise_and,
+    __rand__=bitwise_and, __or__=bitwise_or, __ror__=bitwise_or, __xor__=bitwise_xor, __rxor__=bitwise_xor,
+    __invert__=bitwise_not, __lshift__=bitwise_left_shift, __rshift__=bitwise_right_shift,
+)  # fmt: skip
+FUNCTIONS = dict(isin=isin)
+for _name, _function in METHODS.items():
+    setattr(Tensor, _name, _function)

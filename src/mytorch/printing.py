@@ -1,0 +1,123 @@
+"""How a tensor prints: torch's layout, written from the values."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .dtypes import default, of_array
+
+if TYPE_CHECKING:
+    from .tensor import Tensor
+
+options = {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80, "sci_mode": None}
+
+
+def set_printoptions(
+    precision: int | None = None,
+    threshold: float | None = None,
+    edgeitems: int | None = None,
+    linewidth: int | None = None,
+    profile: str | None = None,
+    sci_mode: bool | None = None,
+) -> None:
+    profiles: dict[str, dict[str, Any]] = {
+        "default": dict(precision=4, threshold=1000, edgeitems=3, linewidth=80),
+        "short": dict(precision=2, threshold=1000, edgeitems=2, linewidth=80),
+        "full": dict(precision=4, threshold=float("inf"), edgeitems=3, linewidth=80),
+    }
+    options.update(profiles.get(profile or "", {}))
+    given = dict(precision=precision, threshold=threshold, edgeitems=edgeitems, linewidth=linewidth)
+    options.update({k: v for k, v in given.items() if v is not None})
+    options["sci_mode"] = sci_mode
+
+
+def tensor_text(tensor: Tensor) -> str:
+    """tensor([1., 2.], dtype=torch.float64, requires_grad=True)"""
+    array = tensor._array
+    notes = []
+    if array.size == 0 and array.shape != (0,):
+        notes.append(f"size={tuple(array.shape)}")
+    if array.dtype not in (default(), np.int64, np.bool_) or (array.size == 0 and array.dtype != default()):
+        notes.append(f"dtype={of_array(array)}")
+    if tensor._node is not None:
+        notes.append(f"grad_fn={tensor._node!r}")
+    elif tensor.requires_grad:
+        notes.append("requires_grad=True")
+    text = "tensor(" + (values_text(array, 7) if array.size else "[]")
+    room = options["linewidth"] or 80
+    length = len(text.rpartition("\n")[2]) + 1  # torch breaks the line where a note would pass the width
+    for note in notes:
+        if length + len(note) + 2 > room:
+            text += ",\n       " + note
+            length = 7 + len(note)
+        else:
+            text += ", " + note
+            length += len(note) + 2
+    return text + ")"
+
+
+def values_text(array: np.ndarray, indent: int) -> str:
+    shorten = array.size > (options["threshold"] or 0)
+    shown = _edges(array) if shorten else array
+    form = _formatter(shown)
+    return _nested(array, form, indent, shorten)
+
+
+def _edges(array: np.ndarray) -> np.ndarray:
+    """The elements that print when the middle is left out: they alone decide the width."""
+    n = int(options["edgeitems"] or 3)
+    for axis in range(array.ndim):
+        if array.shape[axis] > 2 * n:
+            keep = [*range(n), *range(array.shape[axis] - n, array.shape[axis])]
+            array = array.take(keep, axis)
+    return array
+
+
+def _formatter(array: np.ndarray) -> Any:
+    """One width for all elements; whole numbers print as `1.`, a wide range in scientific notation."""
+    if array.dtype.kind != "f":
+        width = max((len(str(v)) for v in array.reshape(-1).tolist()), default=1)
+        return lambda v: str(v).rjust(width)
+    precision = int(options["precision"] or 4)
+    values = array.astype(np.float64)
+    good = np.abs(values[np.isfinite(values) & (values != 0)])
+    low, high = (good.min(), good.max()) if good.size else (0.0, 0.0)
+    whole = bool(good.size == 0 or (good == np.ceil(good)).all())
+    if whole:
+        scientific = good.size > 0 and (high / low > 1000.0 and high > 1e8 or high > 1e8)
+    else:
+        scientific = high / low > 1000.0 or high > 1e8 or low < 1e-4
+    if options["sci_mode"] is not None:
+        scientific = bool(options["sci_mode"])
+
+    def text(v: float) -> str:
+        if not np.isfinite(v):
+            return str(v)
+        if scientific:
+            return f"{v:.{precision}e}"
+        return f"{v:.0f}." if whole else f"{v:.{precision}f}"
+
+    finite = values[np.isfinite(values) & (values != 0)]
+    width = max((len(text(v)) for v in finite.tolist()), default=1)
+    return lambda v: text(v).rjust(width)
+
+
+def _nested(array: np.ndarray, form: Any, indent: int, shorten: bool) -> str:
+    n = int(options["edgeitems"] or 3)
+    if array.ndim == 0:
+        return form(array.item()).strip() if array.dtype.kind != "f" else form(array.item())
+    cut = shorten and array.shape[0] > 2 * n
+    if array.ndim == 1:
+        words = [form(v) for v in (array[:n].tolist() if cut else array.tolist())]
+        if cut:
+            words += [" ...", *[form(v) for v in array[-n:].tolist()]]
+        width = max((len(w) for w in words), default=1) + 2
+        per_line = max(1, ((options["linewidth"] or 80) - indent) // width)
+        lines = [", ".join(words[i : i + per_line]) for i in range(0, len(words), per_line)]
+        return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"
+    rows = [_nested(a, form, indent + 1, shorten) for a in (array[:n] if cut else array)]
+    if cut:
+        rows += ["...", *[_nested(a, form, indent + 1, shorten) for a in array[-n:]]]
+    return "[" + ("," + "\n" * (array.ndim - 1) + " " * (indent + 1)).join(rows) + "]"
