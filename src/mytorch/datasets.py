@@ -1,0 +1,195 @@
+"""MNIST, FashionMNIST and CIFAR10 from local files, with torchvision's arguments; read_idx reads an IDX file."""
+
+from __future__ import annotations
+
+import gzip
+import math
+import os
+import struct
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mytorch.dtypes import unsupported
+from mytorch.pickles import read_arrays
+from mytorch.tensor import Tensor
+from mytorch.utils.data import Dataset
+
+# The third byte of an IDX file says the type of its values; they are stored big-endian.
+_IDX_TYPES = {0x08: ">u1", 0x09: ">i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
+
+
+def read_idx(path: str | os.PathLike) -> np.ndarray:
+    """The array in an IDX file, the format of MNIST; gzip is recognised by its first two bytes."""
+    data = Path(path).read_bytes()
+    if data[:2] == b"\x1f\x8b":
+        try:
+            data = gzip.decompress(data)
+        except (EOFError, OSError, zlib.error) as error:
+            raise ValueError(
+                f"{path} must be a whole gzip file, but unpacking failed ({error}): fetch it again"
+            ) from None
+    if len(data) < 4 or data[:2] != b"\0\0" or data[2] not in _IDX_TYPES:
+        raise ValueError(
+            f"an IDX file starts with 0, 0, a type and a rank, but {path} starts with {list(data[:4])}: "
+            "check that it is the right file"
+        )
+    rank, kind = data[3], np.dtype(_IDX_TYPES[data[2]])
+    start = 4 + 4 * rank
+    if len(data) < start:
+        raise ValueError(
+            f"{path} must have {rank} sizes in its header, but ends after {len(data)} bytes: fetch it again"
+        )
+    shape = struct.unpack(f">{rank}I", data[4:start])
+    expected = math.prod(shape) * kind.itemsize
+    if len(data) - start != expected:
+        raise ValueError(
+            f"{path} must hold {expected} bytes for the shape {shape}, but holds {len(data) - start}: fetch it again"
+        )
+    return np.frombuffer(data, kind, offset=start).reshape(shape).astype(kind.newbyteorder("="))
+
+
+class _Images(Dataset[tuple[Any, int]]):
+    """Item i is (image, label), the image a uint8 array (H, W) or (H, W, 3) that transforms.ToTensor takes."""
+
+    classes: list[str]
+
+    def __init__(self, root: Any, train: bool, transform: Callable | None, target_transform: Callable | None):
+        self.root, self.train = Path(root).expanduser(), train
+        self.transform, self.target_transform = transform, target_transform
+        self._images, self._labels = self._read()
+
+    def _read(self) -> tuple[np.ndarray, np.ndarray]:
+        raise NotImplementedError
+
+    def __len__(self) -> int:
+        return len(self._images)
+
+    def __getitem__(self, index: int) -> tuple[Any, Any]:
+        image: Any = self._images[index]
+        label: Any = int(self._labels[index])
+        if self.transform is not None:
+            image = self.transform(image)
+        if self.target_transform is not None:
+            label = self.target_transform(label)
+        return image, label
+
+    @property
+    def class_to_idx(self) -> dict[str, int]:
+        return {name: number for number, name in enumerate(self.classes)}
+
+    def __repr__(self) -> str:
+        split = "Train" if self.train else "Test"
+        lines = [f"Number of datapoints: {len(self)}", f"Root location: {self.root}", f"Split: {split}"]
+        return f"Dataset {type(self).__name__}\n    " + "\n    ".join(lines)
+
+
+class MNIST(_Images):
+    """root/MNIST/raw holds the four IDX files, gzipped or not."""
+
+    classes = [
+        f"{digit} - {name}"
+        for digit, name in enumerate("zero one two three four five six seven eight nine".split())
+    ]
+
+    def __init__(
+        self,
+        root: Any,
+        train: bool = True,
+        transform: Callable | None = None,
+        target_transform: Callable | None = None,
+        download: bool = False,
+    ):
+        super().__init__(root, train, transform, target_transform)
+
+    def _read(self) -> tuple[np.ndarray, np.ndarray]:
+        folder, part = self.root / type(self).__name__ / "raw", "train" if self.train else "t10k"
+        images = read_idx(_find(folder, f"{part}-images-idx3-ubyte"))
+        labels = read_idx(_find(folder, f"{part}-labels-idx1-ubyte"))
+        if images.ndim != 3 or labels.ndim != 1 or len(images) != len(labels):
+            raise ValueError(
+                f"{folder} must hold images (n, h, w) and as many labels, but has {images.shape} and {labels.shape}"
+            )
+        return images, labels.astype(np.int64)
+
+    @property
+    def data(self) -> Tensor:
+        return Tensor(self._images)
+
+    @property
+    def targets(self) -> Tensor:
+        return Tensor(self._labels)
+
+
+class FashionMNIST(MNIST):
+    """root/FashionMNIST/raw holds the four IDX files, gzipped or not."""
+
+    classes = [
+        "T-shirt/top",
+        "Trouser",
+        "Pullover",
+        "Dress",
+        "Coat",
+        "Sandal",
+        "Shirt",
+        "Sneaker",
+        "Bag",
+        "Ankle boot",
+    ]
+
+
+class CIFAR10(_Images):
+    """root/cifar-10-batches-py holds the Python version of CIFAR-10; its pickles are read without running them."""
+
+    classes = ["airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"]
+
+    def __init__(
+        self,
+        root: Any,
+        train: bool = True,
+        transform: Callable | None = None,
+        target_transform: Callable | None = None,
+        download: bool = False,
+    ):
+        super().__init__(root, train, transform, target_transform)
+
+    def _read(self) -> tuple[np.ndarray, np.ndarray]:
+        folder = self.root / "cifar-10-batches-py"
+        names = [f"data_batch_{number}" for number in range(1, 6)] if self.train else ["test_batch"]
+        images, labels = [], []
+        for path in [_find(folder, name) for name in names]:
+            with path.open("rb") as file:
+                batch = read_arrays(file, str(path), encoding="bytes")
+            if not isinstance(batch, dict) or not {b"data", b"labels"} <= batch.keys():
+                raise ValueError(f"{path} must hold 'data' and 'labels': check that it is a CIFAR-10 batch")
+            images.append(np.asarray(batch[b"data"], np.uint8).reshape(-1, 3, 32, 32))
+            labels += batch[b"labels"]
+        pixels = np.concatenate(images).transpose(0, 2, 3, 1)  # (n, h, w, channels), as pictures are
+        return np.ascontiguousarray(pixels), np.asarray(labels, np.int64)
+
+    @property
+    def data(self) -> np.ndarray:
+        return self._images
+
+    @property
+    def targets(self) -> list[int]:
+        return self._labels.tolist()
+
+
+def _find(folder: Path, name: str) -> Path:
+    for path in (folder / name, folder / f"{name}.gz"):
+        if path.is_file():
+            return path
+    raise RuntimeError(
+        f"Dataset not found: {folder / name} (or {name}.gz) must exist. mytorch does not download; put the files "
+        "there, or give the root where they are"
+    )
+
+
+def __getattr__(name: str) -> Any:
+    if name.startswith("__"):
+        raise AttributeError(name)
+    raise unsupported(f"torchvision.datasets.{name}")

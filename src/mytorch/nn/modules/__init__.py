@@ -1,0 +1,73 @@
+"""Every layer, one topic a file."""
+
+from .activation import ELU, GELU, LeakyReLU, LogSoftmax, ReLU, ReLU6, Sigmoid, SiLU, Softmax, Softplus, Tanh
+from .attention import MultiheadAttention
+from .container import ModuleDict, ModuleList, ParameterList, Sequential
+from .conv import Conv2d, ConvTranspose2d
+from .dropout import Dropout, Dropout2d
+from .embedding import Embedding
+from .linear import Identity, Linear
+from .loss import (
+    BCELoss,
+    BCEWithLogitsLoss,
+    CrossEntropyLoss,
+    KLDivLoss,
+    L1Loss,
+    MSELoss,
+    NLLLoss,
+    SmoothL1Loss,
+)
+from .module import Module
+from .normalization import BatchNorm1d, BatchNorm2d, GroupNorm, LayerNorm
+from .pooling import AdaptiveAvgPool2d, AvgPool2d, MaxPool2d
+from .rnn import LSTM
+from .shape import Flatten, Unflatten, Upsample
+from .transformer import TransformerEncoder, TransformerEncoderLayer
+
+__all__ = [
+    "ELU",
+    "GELU",
+    "LSTM",
+    "AdaptiveAvgPool2d",
+    "AvgPool2d",
+    "BCELoss",
+    "BCEWithLogitsLoss",
+    "BatchNorm1d",
+    "BatchNorm2d",
+    "Conv2d",
+    "ConvTranspose2d",
+    "CrossEntropyLoss",
+    "Dropout",
+    "Dropout2d",
+    "Embedding",
+    "Flatten",
+    "GroupNorm",
+    "Identity",
+    "KLDivLoss",
+    "L1Loss",
+    "LayerNorm",
+    "LeakyReLU",
+    "Linear",
+    "LogSoftmax",
+    "MSELoss",
+    "MaxPool2d",
+    "Module",
+    "ModuleDict",
+    "ModuleList",
+    "MultiheadAttention",
+    "NLLLoss",
+    "ParameterList",
+    "ReLU",
+    "ReLU6",
+    "Sequential",
+    "SiLU",
+    "Sigmoid",
+    "SmoothL1Loss",
+    "Softmax",
+    "Softplus",
+    "Tanh",
+    "TransformerEncoder",
+    "TransformerEncoderLayer",
+    "Unflatten",
+    "Upsample",
+]

@@ -1,0 +1,243 @@
+"""Modules that hold other modules or parameters: Sequential, ModuleList, ModuleDict and their like."""
+
+from __future__ import annotations
+
+import operator
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from mytorch.nn.parameter import Parameter
+from mytorch.tensor import Tensor
+
+from .module import Module, indent
+
+
+def _position(index: Any, length: int) -> int:
+    position = operator.index(index)
+    if not -length <= position < length:
+        raise IndexError(f"index {position} is out of range")
+    return position % length
+
+
+class Sequential(Module):
+    """Runs its modules one after the other."""
+
+    def __init__(self, *args: Any):
+        super().__init__()
+        if len(args) == 1 and isinstance(args[0], OrderedDict):
+            for name, module in args[0].items():
+                self.add_module(name, module)
+        else:
+            for position, module in enumerate(args):
+                self.add_module(str(position), module)
+
+    def forward(self, input: Any) -> Any:
+        for module in self._modules.values():
+            input = module(input)  # type: ignore[misc]
+        return input
+
+    def __len__(self) -> int:
+        return len(self._modules)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._modules.values())
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return type(self)(OrderedDict(list(self._modules.items())[index]))
+        return list(self._modules.values())[_position(index, len(self))]
+
+    def __setitem__(self, index: int, module: Module) -> None:
+        setattr(self, list(self._modules)[_position(index, len(self))], module)
+
+    def __delitem__(self, index: Any) -> None:
+        names = list(self._modules)
+        for name in names[index] if isinstance(index, slice) else [names[_position(index, len(self))]]:
+            delattr(self, name)
+        self._modules = {str(i): module for i, module in enumerate(self._modules.values())}
+
+    def append(self, module: Module) -> Sequential:
+        self.add_module(str(len(self)), module)
+        return self
+
+    def extend(self, modules: Iterable[Module]) -> Sequential:
+        for module in modules:
+            self.append(module)
+        return self
+
+    def insert(self, index: int, module: Module) -> Sequential:
+        modules = list(self._modules.values())
+        modules.insert(index, module)
+        self._modules = {str(i): each for i, each in enumerate(modules)}
+        return self
+
+    def pop(self, key: int) -> Module:
+        module = self[key]
+        del self[key]
+        return module
+
+
+class ModuleList(Module):
+    """A list of modules whose parameters are found."""
+
+    def __init__(self, modules: Iterable[Module] | None = None):
+        super().__init__()
+        self.extend(modules or ())
+
+    def __len__(self) -> int:
+        return len(self._modules)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._modules.values())
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return type(self)(list(self._modules.values())[index])
+        return self._modules[str(_position(index, len(self)))]
+
+    def __setitem__(self, index: int, module: Module) -> None:
+        setattr(self, str(_position(index, len(self))), module)
+
+    def __delitem__(self, index: Any) -> None:
+        modules = list(self)
+        del modules[index]
+        self._renumber(modules)
+
+    def __iadd__(self, modules: Iterable[Module]) -> ModuleList:
+        return self.extend(modules)
+
+    def __add__(self, other: Iterable[Module]) -> ModuleList:
+        return type(self)([*self, *other])
+
+    def _renumber(self, modules: list) -> None:
+        self._modules = {str(i): module for i, module in enumerate(modules)}
+
+    def append(self, module: Module) -> ModuleList:
+        self.add_module(str(len(self)), module)
+        return self
+
+    def extend(self, modules: Iterable[Module]) -> ModuleList:
+        for module in modules:
+            self.append(module)
+        return self
+
+    def insert(self, index: int, module: Module) -> None:
+        modules = list(self)
+        modules.insert(index, module)
+        self._renumber(modules)
+
+    def pop(self, key: int) -> Module:
+        module = self[key]
+        del self[key]
+        return module
+
+    def __repr__(self) -> str:
+        """Equal neighbours are printed once, as `(0-3): 4 x Linear(…)`."""
+        runs: list[tuple[int, str]] = []  # first position of the run, text
+        for position, text in enumerate(map(repr, self)):
+            if not runs or runs[-1][1] != text:
+                runs.append((position, text))
+        if not runs:
+            return f"{self._get_name()}()"
+        lines = []
+        for (start, text), end in zip(runs, [start for start, _ in runs[1:]] + [len(self)]):
+            alone = end - start == 1
+            head = f"({start}): {text}" if alone else f"({start}-{end - 1}): {end - start} x {text}"
+            lines.append(indent(head))
+        return f"{self._get_name()}(\n  " + "\n  ".join(lines) + "\n)"
+
+
+class ModuleDict(Module):
+    """A dict of modules whose parameters are found."""
+
+    def __init__(self, modules: Mapping[str, Module] | Iterable[tuple[str, Module]] | None = None):
+        super().__init__()
+        self.update(modules or {})
+
+    def __getitem__(self, key: str) -> Any:
+        return self._modules[key]
+
+    def __setitem__(self, key: str, module: Module) -> None:
+        self.add_module(key, module)
+
+    def __delitem__(self, key: str) -> None:
+        del self._modules[key]
+
+    def __len__(self) -> int:
+        return len(self._modules)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._modules)
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._modules
+
+    def keys(self) -> Iterable[str]:
+        return self._modules.keys()
+
+    def values(self) -> Iterable[Any]:
+        return self._modules.values()
+
+    def items(self) -> Iterable[tuple[str, Any]]:
+        return self._modules.items()
+
+    def pop(self, key: str) -> Module:
+        module = self[key]
+        del self[key]
+        return module
+
+    def clear(self) -> None:
+        self._modules.clear()
+
+    def update(self, modules: Mapping[str, Module] | Iterable[tuple[str, Module]]) -> None:
+        for name, module in modules.items() if isinstance(modules, Mapping) else modules:
+            self[name] = module
+
+
+class ParameterList(Module):
+    """A list of parameters (tensors become parameters) that the module they are in finds."""
+
+    def __init__(self, values: Iterable[Any] | None = None):
+        super().__init__()
+        self.extend(values or ())
+
+    def __len__(self) -> int:
+        return len(self._parameters)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._parameters.values())
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return type(self)(list(self)[index])
+        return self._parameters[str(_position(index, len(self)))]
+
+    def __setitem__(self, index: int, value: Any) -> None:
+        setattr(self, str(_position(index, len(self))), _parameter(value))
+
+    def append(self, value: Any) -> ParameterList:
+        self.register_parameter(str(len(self)), _parameter(value))
+        return self
+
+    def extend(self, values: Iterable[Any]) -> ParameterList:
+        for value in values:
+            self.append(value)
+        return self
+
+    def extra_repr(self) -> str:
+        lines = []
+        for name, parameter in self._parameters.items():
+            size = "x".join(str(length) for length in parameter.shape)  # type: ignore[union-attr]
+            kind = str(parameter.dtype)  # type: ignore[union-attr]
+            lines.append(f"({name}): Parameter containing: [{kind} of size {size}]")
+        # A list of one still prints over several lines.
+        return "\n".join(lines)
+
+
+def _parameter(value: Any) -> Parameter:
+    if isinstance(value, Parameter):
+        return value
+    if isinstance(value, Tensor):
+        return Parameter(value)
+    raise TypeError(f"ParameterList takes Parameters and Tensors, but got {type(value).__name__}: wrap it")

@@ -1,0 +1,99 @@
+"""Changing a whole Module at once: training mode, gradients on or off or cleared, and dtype."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from mytorch import dtypes
+from mytorch.tensor import Tensor
+
+if TYPE_CHECKING:
+    from .module import Module
+
+Self = TypeVar("Self", bound="Conversion")
+
+
+class Conversion:
+    """The part of Module that switches or converts every tensor below it."""
+
+    training: bool
+    if TYPE_CHECKING:  # given by Traversal
+
+        def children(self) -> Any: ...
+        def parameters(self, recurse: bool = True) -> Any: ...
+        def buffers(self, recurse: bool = True) -> Any: ...
+
+    def train(self: Self, mode: bool = True) -> Self:
+        if not isinstance(mode, bool):
+            raise ValueError(f"training mode is expected to be boolean, but got {mode!r}")
+        self.training = mode
+        for module in self.children():
+            module.train(mode)
+        return self
+
+    def eval(self: Self) -> Self:
+        return self.train(False)
+
+    def requires_grad_(self: Self, requires_grad: bool = True) -> Self:
+        for parameter in self.parameters():
+            parameter.requires_grad = requires_grad
+        return self
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        for parameter in self.parameters():
+            if set_to_none:
+                parameter.grad = None
+            elif parameter.grad is not None:
+                parameter.grad = Tensor(np.zeros_like(parameter.grad._array))
+
+    def to(self: Self, *args: Any, **kwargs: Any) -> Self:
+        """`to(dtype)`, `to(device)`, `to(device, dtype)` or `to(tensor)`; there is one device, the CPU."""
+        dtype = kwargs.get("dtype")
+        for value in (*args, kwargs.get("device")):
+            if isinstance(value, Tensor):
+                dtype = value.dtype
+            elif value is None or isinstance(value, bool):  # non_blocking
+                continue
+            elif isinstance(value, str | dtypes.device):
+                dtypes.require_cpu(value)
+            else:
+                dtype = value
+        if dtype is not None:
+            self._cast(dtype)
+        return self
+
+    def _cast(self, dtype: Any) -> None:
+        target = dtypes.to_numpy(dtype)
+        if target.kind != "f":
+            raise TypeError(
+                f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}"
+            )
+        for tensor in (*self.parameters(), *self.buffers()):
+            # The tensor object stays the same, so optimisers that hold it keep working.
+            if tensor._array.dtype.kind == "f":
+                tensor._array = tensor._array.astype(target, copy=False)
+                if tensor.grad is not None:
+                    tensor.grad = Tensor(tensor.grad._array.astype(target, copy=False))
+
+    def type(self: Self, dst_type: Any) -> Self:
+        return self.to(dst_type)
+
+    def float(self: Self) -> Self:
+        self._cast(dtypes.float32)
+        return self
+
+    def double(self: Self) -> Self:
+        self._cast(dtypes.float64)
+        return self
+
+    def cpu(self: Self) -> Self:
+        return self
+
+    def cuda(self: Self, device: Any = None) -> Self:
+        dtypes.require_cpu("cuda")
+        return self
+
+    def share_memory(self: Self) -> Self:
+        raise NotImplementedError("mytorch has no 'Module.share_memory'; see docs/mytorch.md")

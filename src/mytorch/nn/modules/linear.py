@@ -1,0 +1,50 @@
+"""Linear and Identity."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from mytorch.creation import empty
+from mytorch.nn import functional as F
+from mytorch.nn import init
+from mytorch.nn.parameter import Parameter
+from mytorch.tensor import Tensor
+
+from .module import Module
+
+
+class Identity(Module):
+    """Gives back its input; takes and ignores any arguments."""
+
+    def __init__(self, *args: Any, **kwargs: Any):
+        super().__init__()
+
+    def forward(self, input: Tensor) -> Tensor:
+        return input
+
+
+class Linear(Module):
+    """y = x Aᵀ + b; weight is (out, in), both start uniform within ±1/√in."""
+
+    def __init__(
+        self, in_features: int, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None
+    ):
+        super().__init__()
+        self.in_features, self.out_features = in_features, out_features
+        self.weight = Parameter(empty((out_features, in_features), dtype=dtype))
+        self.register_parameter("bias", Parameter(empty((out_features,), dtype=dtype)) if bias else None)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        init.kaiming_uniform_(self.weight, a=math.sqrt(5))
+        if self.bias is not None:
+            init.fan_in_uniform_(self.bias, self.weight)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.linear(input, self.weight, self.bias)
+
+    def extra_repr(self) -> str:
+        return (
+            f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
+        )

@@ -1,0 +1,195 @@
+"""Optimizer: parameter groups, state and the loop over parameters; a method fills in one parameter's update."""
+
+from __future__ import annotations
+
+import warnings
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from copy import deepcopy
+from typing import Any
+
+import numpy as np
+
+from mytorch.gradmode import enable_grad
+from mytorch.nn.modules.state import array_of
+from mytorch.tensor import Tensor
+
+# Longer parameters are updated in pieces of this many values, so that the several passes of one update
+# find them in the processor's cache.
+PIECE = 1 << 15
+
+
+class Optimizer:
+    """Base of all optimisers. `_update(weight, grad, state, group)` changes one parameter's array in place."""
+
+    def __init__(self, params: Any, defaults: dict[str, Any]):
+        if isinstance(params, Tensor):
+            raise TypeError(
+                "params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
+                f"{params.type()}"
+            )
+        self.defaults = defaults
+        self.state: defaultdict[Tensor, dict[str, Any]] = defaultdict(dict)
+        self.param_groups: list[dict[str, Any]] = []
+        self._scratch: dict[tuple, np.ndarray] = {}
+        groups = list(params)
+        if not groups:
+            raise ValueError("optimizer got an empty parameter list")
+        for group in groups if isinstance(groups[0], dict) else [{"params": groups}]:
+            self.add_param_group(group)
+
+    def add_param_group(self, param_group: dict[str, Any]) -> None:
+        if not isinstance(param_group, dict):
+            raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
+        group = dict(param_group)
+        params = group["params"]
+        if isinstance(params, set):
+            raise TypeError(
+                "optimizer parameters need to be organized in ordered collections, but the ordering of tensors in "
+                "sets will change between runs. Please use a list instead."
+            )
+        params = [params] if isinstance(params, Tensor) else list(params)
+        if params and all(isinstance(param, tuple) for param in params):  # as named_parameters() gives them
+            group["param_names"] = [name for name, _ in params]
+            params = [param for _, param in params]
+        for param in params:
+            if not isinstance(param, Tensor):
+                raise TypeError(
+                    f"optimizer can only optimize Tensors, but one of the params is {_typename(param)}"
+                )
+            if not param.is_leaf:
+                raise ValueError("can't optimize a non-leaf Tensor")
+        group["params"] = params
+        for name, default in self.defaults.items():
+            group.setdefault(name, default)
+        if len(set(params)) != len(params):
+            warnings.warn(
+                "optimizer contains a parameter group with duplicate parameters; in future, this will cause an error",
+                stacklevel=3,
+            )
+        known = {param for each in self.param_groups for param in each["params"]}
+        if not known.isdisjoint(params):
+            raise ValueError("some parameters appear in more than one parameter group")
+        self.param_groups.append(group)
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        for group in self.param_groups:
+            for param in group["params"]:
+                if set_to_none:
+                    param.grad = None
+                elif param.grad is not None:
+                    param.grad = Tensor(np.zeros_like(param.grad._array))
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """One update of every parameter that has a gradient; a closure computes the loss (and gradients) first."""
+        loss = None
+        if closure is not None:
+            with enable_grad():
+                loss = closure()
+        update, state = self._update, self.state
+        for group in self.param_groups:
+            negate = group["maximize"]
+            for param in group["params"]:
+                if param.grad is not None:
+                    grad = param.grad._array
+                    update(param._array, -grad if negate else grad, state[param], group)
+                    param._version[0] += 1
+        return loss
+
+    def _update(self, weight: np.ndarray, grad: np.ndarray, state: dict, group: dict) -> None:
+        raise NotImplementedError(f"{type(self).__name__} defines no _update(weight, grad, state, group)")
+
+    def _room(self, like: np.ndarray, which: int = 0) -> np.ndarray:
+        """Scratch memory of an array's shape and type, kept from step to step."""
+        key = (like.shape, like.dtype, which)
+        room = self._scratch.get(key)
+        if room is None:
+            room = self._scratch[key] = np.empty(like.shape, like.dtype)
+        return room
+
+    def state_dict(self) -> dict[str, Any]:
+        """torch's layout: state by the parameter's number, groups that list numbers."""
+        numbers: dict[Tensor, int] = {}
+        groups = []
+        for group in self.param_groups:
+            for param in group["params"]:
+                numbers.setdefault(param, len(numbers))
+            plain = {name: value for name, value in group.items() if name != "params"}
+            groups.append(plain | {"params": [numbers[param] for param in group["params"]]})
+        state = {numbers[param]: dict(values) for param, values in self.state.items() if values}
+        return {"state": state, "param_groups": groups}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Takes a state dict of this library or of torch; values are copied and cast to the parameters' types."""
+        saved = state_dict["param_groups"]
+        if len(saved) != len(self.param_groups):
+            raise ValueError("loaded state dict has a different number of parameter groups")
+        if any(
+            len(ours["params"]) != len(theirs["params"]) for ours, theirs in zip(self.param_groups, saved)
+        ):
+            raise ValueError(
+                "loaded state dict contains a parameter group that doesn't match the size of optimizer's group"
+            )
+        params: dict[int, Tensor] = {}
+        for ours, theirs in zip(self.param_groups, saved):
+            params.update(zip(theirs["params"], ours["params"]))
+            for name, value in theirs.items():
+                if name != "params":
+                    ours[name] = deepcopy(value)
+        self.state = defaultdict(dict)
+        for number, values in state_dict["state"].items():
+            param = params[int(number)]
+            self.state[param] = {name: _own(name, value, param) for name, value in values.items()}
+
+    def __repr__(self) -> str:
+        text = f"{type(self).__name__} ("
+        for number, group in enumerate(self.param_groups):
+            text += f"\nParameter Group {number}\n"
+            for name in sorted(group):
+                if name != "params":
+                    text += f"    {name}: {group[name]}\n"
+        return text + ")"
+
+
+def _own(name: str, value: Any, param: Tensor) -> Any:
+    array = array_of(value)
+    if array is None:
+        # Early versions of torch kept the step as a number.
+        return Tensor(np.array(value, np.float32)) if name == "step" else deepcopy(value)
+    return Tensor(np.array(array, array.dtype if name == "step" else param._array.dtype))
+
+
+def zeros(like: np.ndarray) -> Tensor:
+    return Tensor(np.zeros(like.shape, like.dtype))
+
+
+def counter() -> Tensor:
+    """The number of steps so far, as torch keeps it in a state dict."""
+    return Tensor(np.zeros((), np.float32))
+
+
+def pieces(*arrays: np.ndarray) -> Iterable[tuple[np.ndarray, ...]]:
+    """The arrays as they are, or, if they are long, stretch by stretch."""
+    if arrays[0].size <= PIECE or not all(array.flags.c_contiguous for array in arrays):
+        return (arrays,)
+    return _stretches([array.reshape(-1) for array in arrays])
+
+
+def _stretches(flat: list[np.ndarray]) -> Iterator[tuple[np.ndarray, ...]]:
+    for start in range(0, flat[0].size, PIECE):
+        yield tuple(array[start : start + PIECE] for array in flat)
+
+
+def check(lr: float, weight_decay: float, **others: float) -> None:
+    """None of an optimiser's settings may be negative."""
+    if not lr >= 0:
+        raise ValueError(f"Invalid learning rate: {lr}")
+    if not weight_decay >= 0:
+        raise ValueError(f"Invalid weight_decay value: {weight_decay}")
+    for name, value in others.items():
+        if not value >= 0:
+            raise ValueError(f"Invalid {name} value: {value}")
+
+
+def _typename(value: Any) -> str:
+    return type(value).__name__

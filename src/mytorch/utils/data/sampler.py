@@ -1,0 +1,121 @@
+"""Samplers: the order in which a loader takes a dataset's items."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence, Sized
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+
+from mytorch.random import randint, randperm
+
+Index = TypeVar("Index", covariant=True)
+
+
+class Sampler(Generic[Index]):
+    """To be derived from: define __iter__ and, where known, __len__."""
+
+    def __init__(self, data_source: Any = None):
+        pass
+
+    def __iter__(self) -> Iterator[Index]:
+        raise NotImplementedError(f"{type(self).__name__} defines no __iter__()")
+
+
+class SequentialSampler(Sampler[int]):
+    def __init__(self, data_source: Sized):
+        self.data_source = data_source
+
+    def order(self) -> np.ndarray:
+        return np.arange(len(self.data_source))
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(range(len(self.data_source)))
+
+    def __len__(self) -> int:
+        return len(self.data_source)
+
+
+class RandomSampler(Sampler[int]):
+    """A new shuffle each time; with replacement, or more items than there are, if asked."""
+
+    def __init__(
+        self,
+        data_source: Sized,
+        replacement: bool = False,
+        num_samples: int | None = None,
+        generator: Any = None,
+    ):
+        self.data_source, self.replacement, self._num_samples = data_source, replacement, num_samples
+        self.generator = generator
+        if not isinstance(self.num_samples, int) or self.num_samples < 0:
+            raise ValueError(f"num_samples should be a non-negative integer value, but got {num_samples}")
+
+    @property
+    def num_samples(self) -> int:
+        return len(self.data_source) if self._num_samples is None else self._num_samples
+
+    def order(self) -> np.ndarray:
+        count, wanted = len(self.data_source), self.num_samples
+        if self.replacement:
+            return randint(0, count, (wanted,), generator=self.generator)._array
+        if wanted == count:
+            return randperm(count, generator=self.generator)._array
+        rounds = -(-wanted // max(count, 1))
+        shuffles = [randperm(count, generator=self.generator)._array for _ in range(rounds)]
+        return np.concatenate([*shuffles, np.empty(0, np.int64)])[:wanted].astype(np.int64)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.order().tolist())
+
+    def __len__(self) -> int:
+        return self.num_samples
+
+
+class SubsetRandomSampler(Sampler[int]):
+    """The given indices in random order."""
+
+    def __init__(self, indices: Sequence[int], generator: Any = None):
+        self.indices, self.generator = indices, generator
+
+    def order(self) -> np.ndarray:
+        return np.asarray(self.indices)[randperm(len(self.indices), generator=self.generator)._array]
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.order().tolist())
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+
+class BatchSampler(Sampler[list[int]]):
+    """Lists of batch_size indices of another sampler; the last may be shorter or is dropped."""
+
+    def __init__(self, sampler: Iterable[int], batch_size: int, drop_last: bool):
+        if not isinstance(batch_size, int) or isinstance(batch_size, bool) or batch_size <= 0:
+            raise ValueError(
+                f"batch_size should be a positive integer value, but got batch_size={batch_size}"
+            )
+        self.sampler, self.batch_size, self.drop_last = sampler, batch_size, drop_last
+
+    def __iter__(self) -> Iterator[list[int]]:
+        batch: list[int] = []
+        for index in self.sampler:
+            batch.append(index)
+            if len(batch) == self.batch_size:
+                yield batch
+                batch = []
+        if batch and not self.drop_last:
+            yield batch
+
+    def arrays(self) -> Iterator[np.ndarray]:
+        """The same batches as index arrays, where the sampler can tell its whole order at once."""
+        order = self.sampler.order()  # type: ignore[attr-defined]
+        for start in range(0, len(order), self.batch_size):
+            batch = order[start : start + self.batch_size]
+            if len(batch) == self.batch_size or not self.drop_last:
+                yield batch
+
+    def __len__(self) -> int:
+        count = len(self.sampler)  # type: ignore[arg-type]
+        return count // self.batch_size if self.drop_last else -(-count // self.batch_size)
