@@ -1,1 +1,58 @@
-"""replab"""
+"""replab: how good is this model, on this data, under the same honest protocol as the others?
+
+    import replab
+    run = replab.run("cnn", data="mnist")
+    run.metrics, run.figures, run.predict("seven.png")
+
+Importing replab imports neither torch nor anything else that is slow: names load what they need when first used.
+The stages are modules: replab.search, replab.train (fit), replab.evaluate, replab.record, replab.report.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from replab.api import all_runs, compare, load_run, resume, run
+    from replab.data.images import Dataset, Images, ImageSpec
+    from replab.data.sources import load as load_data
+    from replab.data.sources import names as list_datasets
+    from replab.errors import ReplabError
+    from replab.models.registry import names as list_models
+    from replab.models.registry import register
+    from replab.recipe import Recipe
+
+_WHERE = {
+    "run": "replab.api:run",
+    "resume": "replab.api:resume",
+    "load_run": "replab.api:load_run",
+    "all_runs": "replab.api:all_runs",
+    "compare": "replab.api:compare",
+    "register": "replab.models.registry:register",
+    "list_models": "replab.models.registry:names",
+    "list_datasets": "replab.data.sources:names",
+    "load_data": "replab.data.sources:load",
+    "ImageSpec": "replab.data.images:ImageSpec",
+    "Images": "replab.data.images:Images",
+    "Dataset": "replab.data.images:Dataset",
+    "Recipe": "replab.recipe:Recipe",
+    "ReplabError": "replab.errors:ReplabError",
+}
+__all__ = [
+    "Dataset", "ImageSpec", "Images", "Recipe", "ReplabError", "all_runs", "compare", "list_datasets", "list_models",
+    "load_data", "load_run", "register", "resume", "run",
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _WHERE:
+        raise AttributeError(f"module 'replab' has no attribute {name!r}")
+    module, _, attribute = _WHERE[name].partition(":")
+    value = getattr(importlib.import_module(module), attribute)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

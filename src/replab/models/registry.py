@@ -11,10 +11,12 @@ import importlib
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from replab.data.images import ImageSpec
 from replab.errors import ModelError, UnknownName
+
+if TYPE_CHECKING:
+    from replab.data.images import ImageSpec
 
 Builder = Callable[..., Any]
 _registered: dict[str, Builder] = {}

@@ -1,0 +1,108 @@
+"""The public functions: run, resume, load_run, compare. The command line calls these and prints; so may a notebook."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from replab import cost, environment, pipeline, setup
+from replab.errors import RunError
+from replab.model_file import ModelSource
+from replab.progress import Progress
+from replab.recipe import Recipe
+from replab.record import Record
+from replab.runs import Run
+
+Model = str | Callable[..., Any]
+
+
+def runs_folder(runs: str | Path | None = None) -> Path:
+    """Where runs are kept: as given, $REPLAB_RUNS, or ./runs."""
+    return Path(runs or os.environ.get("REPLAB_RUNS") or "runs")
+
+
+def run(
+    model: Model | None = None,
+    data: str | None = None,
+    *,
+    recipe: Recipe | str | Path | None = None,
+    fast: bool = False,
+    trials: int | None = None,
+    runs: str | Path | None = None,
+    quiet: bool = False,
+    say: Callable[[str], None] = lambda line: None,
+    **settings: Any,
+) -> Run:
+    """Search, train, evaluate and report. `settings` are a Recipe's keys: lr=1e-3, epochs=5, params={"dropout": 0.1} …"""
+    base = recipe if isinstance(recipe, Recipe) else Recipe.read(recipe) if recipe else Recipe()
+    if trials is not None:
+        settings["search"] = {**settings.get("search", {}), "trials": trials}
+    if data is not None:
+        settings["data"] = str(data)
+    if isinstance(model, str):
+        settings["model"] = model
+    wanted = base.replace(**settings)
+    if fast:
+        wanted = wanted.fast()
+    ready = setup.prepare(wanted, model)
+    if not isinstance(model, str) and model is not None:
+        wanted = wanted.replace(model=ready.source.name)
+        ready = setup.with_recipe(ready, wanted)
+    measured = cost.measure(ready)
+    say(measured.sentences(ready))
+    record = Record.create(runs_folder(runs), wanted, environment.describe(ready.device))
+    keep_model_text(record, ready.source)
+    say(f"run folder: {record.folder}")
+    pipeline.carry_out(record, ready, measured, Progress(quiet), say)
+    return Run(record, ready)
+
+
+def resume(
+    run: str | Path,
+    *,
+    model: Model | None = None,
+    runs: str | Path | None = None,
+    quiet: bool = False,
+    say: Callable[[str], None] = lambda line: None,
+) -> Run:
+    """Go on with a run that was interrupted; its end is the same as if it had been left alone."""
+    record = Record.open(run, runs_folder(runs))
+    ready = reopen(record, model)
+    pipeline.carry_out(record, ready, cost.measure(ready), Progress(quiet), say)
+    return Run(record, ready)
+
+
+def reopen(record: Record, model: Model | None = None) -> setup.Setup:
+    """The set-up a run was made with. A model file is imported only if it is the same text, or named by the caller."""
+    import torch
+
+    threads = record.read_json("environment.json", {}).get("threads")
+    if threads:
+        torch.set_num_threads(int(threads))  # sums in another order round otherwise
+    seen = record.read_json("input.json", {})
+    return setup.prepare(record.recipe(), model, expect_sha256=None if model else seen.get("model_sha256"))
+
+
+def load_run(run: str | Path, runs: str | Path | None = None) -> Run:
+    """A finished or unfinished run, by id or path, to look at: nothing is imported or executed from it."""
+    return Run(Record.open(run, runs_folder(runs)))
+
+
+def all_runs(runs: str | Path | None = None) -> list[Run]:
+    """Every finished run."""
+    found = [Run(record) for record in Record.all(runs_folder(runs))]
+    return [r for r in found if r.finished]
+
+
+def compare(models: Sequence[Model], data: str | None = None, **settings: Any) -> list[Run]:
+    """Run each model under the same recipe."""
+    if not models:
+        raise RunError("compare needs at least one model; for example replab compare mlp cnn")
+    return [run(model, data, **settings) for model in models]
+
+
+def keep_model_text(record: Record, source: ModelSource) -> None:
+    if source.text:
+        record.write_text("model_file.txt", source.text)

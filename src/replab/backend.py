@@ -1,0 +1,89 @@
+"""A backend is a value: torch, or mytorch, which has torch's interface. What differs between the two is all here.
+
+Model files are plain PyTorch. On mytorch the same file is loaded with its `import torch` answered by mytorch
+(mytorch.compat), so a user's own file runs there too, as it is.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import torch
+
+from replab.errors import RecipeError
+
+
+@dataclass(frozen=True)
+class Backend:
+    name: str
+    lib: Any  # torch or mytorch: nn, optim, no_grad, manual_seed, save, load have the same names and meaning
+    tensor: Callable[[torch.Tensor], Any]  # a batch of the input pipeline as this backend's tensor
+    load_module: Callable[[str], ModuleType]  # a module of replab.models, its torch being this backend
+    load_file: Callable[[Path], ModuleType]  # a user's model file, likewise
+
+    def to_device(self, model: Any, device: str) -> Any:
+        return model.to(device) if self.name == "torch" else model
+
+    def autocast(self, device: str) -> Any:
+        """bfloat16 on GPUs that compute in it; elsewhere float32 as it is."""
+        if self.name == "torch" and device.startswith("cuda") and torch.cuda.is_bf16_supported(including_emulation=False):
+            return torch.autocast("cuda", dtype=torch.bfloat16)
+        return contextlib.nullcontext()
+
+    def optimizer(self, name: str, params: list[Any], lr: float, weight_decay: float, momentum: float) -> Any:
+        """Fused where torch has it: one pass over each parameter instead of ten."""
+        more = {"fused": True} if self.name == "torch" and params[0].device.type in ("cpu", "cuda") else {}
+        if name == "sgd":
+            return self.lib.optim.SGD(params, lr=lr, weight_decay=weight_decay, momentum=momentum, **more)
+        kind = {"adam": self.lib.optim.Adam, "adamw": self.lib.optim.AdamW}[name]
+        return kind(params, lr=lr, weight_decay=weight_decay, **more)
+
+
+def array(tensor: Any) -> np.ndarray:
+    """A tensor of either backend as a NumPy array in float32 or its integer type."""
+    tensor = tensor.detach()
+    if isinstance(tensor, torch.Tensor):
+        tensor = tensor.cpu().float() if tensor.is_floating_point() and tensor.dtype != torch.float64 else tensor.cpu()
+    return np.asarray(tensor.numpy())
+
+
+def get(name: str) -> Backend:
+    if name == "torch":
+        from replab.model_file import import_file
+
+        return Backend("torch", torch, lambda t: t, importlib.import_module, import_file)
+    import mytorch
+    from mytorch import compat
+
+    zoo = compat.TorchImports(package="replab.models")
+    return Backend(
+        "mytorch", mytorch, lambda t: mytorch.from_numpy(t.numpy()), zoo.load_module, lambda path: zoo.load_file(path)
+    )
+
+
+def pick_device(wanted: str, backend: str) -> str:
+    """`auto` is the fastest there is; a device that is asked for and absent is an error, never a silent CPU."""
+    if backend == "mytorch":
+        if wanted not in ("auto", "cpu"):
+            raise RecipeError(f"mytorch computes on the CPU, got --device {wanted}; leave --device out or use --backend torch")
+        return "cpu"
+    has = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
+    if wanted == "auto":
+        return next(kind for kind in ("cuda", "mps", "cpu") if has[kind])
+    kind = wanted.partition(":")[0]
+    if kind not in has:
+        raise RecipeError(f"device must be auto, cpu, cuda, cuda:N or mps, got {wanted!r}")
+    if not has[kind]:
+        raise RecipeError(f"--device {wanted} asks for {kind}, and this torch finds none; --device cpu, or auto, works here")
+    if kind == "cuda" and ":" in wanted and not wanted.partition(":")[2].isdigit():
+        raise RecipeError(f"device must be auto, cpu, cuda, cuda:N or mps, got {wanted!r}")
+    if kind == "cuda" and int(wanted.partition(":")[2] or 0) >= torch.cuda.device_count():
+        raise RecipeError(f"--device {wanted} asks for a GPU that is not there: there are {torch.cuda.device_count()}")
+    return wanted

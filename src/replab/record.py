@@ -1,0 +1,217 @@
+"""A run is a folder. Everything in it is written under a temporary name and renamed, and read without executing code."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from replab.errors import RunError
+from replab.recipe import Recipe
+from replab.search import Trial
+
+MARK = "replab-run"  # environment.json says it: a folder without it is not ours
+
+
+class Record:
+    """The files of one run. Methods come in pairs, a writer and a reader."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+
+    @property
+    def id(self) -> str:
+        return self.folder.name
+
+    # -- making and finding ------------------------------------------------------------------------------------------
+
+    @classmethod
+    def create(cls, runs: Path, recipe: Recipe, environment: Mapping[str, Any]) -> Record:
+        """A new folder of its own, even when two runs start in the same second."""
+        words = (Path(recipe.model.split(":")[0]).stem, Path(recipe.data).stem)
+        name = time.strftime("%Y%m%d-%H%M%S-") + re.sub(r"[^A-Za-z0-9._-]+", "_", "-".join(words))
+        try:
+            runs.mkdir(parents=True, exist_ok=True)
+            for attempt in range(1000):
+                folder = runs / (name if attempt == 0 else f"{name}-{attempt + 1}")
+                with contextlib.suppress(FileExistsError):
+                    folder.mkdir()
+                    break
+            record = cls(folder)
+            record.write_text("recipe.toml", recipe.to_toml())
+            record.write_json("environment.json", {"kind": MARK, **environment})
+        except OSError as error:
+            raise RunError(f"cannot write runs to {runs}: {error.strerror or error}; --runs FOLDER takes another") from None
+        return record
+
+    @classmethod
+    def open(cls, run: str | Path, runs: Path) -> Record:
+        """By id, or by path."""
+        folders = [Path(run), runs / str(run)]
+        folder = next((f for f in folders if f.is_dir()), None)
+        if folder is None:
+            import difflib
+
+            near = difflib.get_close_matches(str(run), [r.id for r in cls.all(runs)], n=1)
+            hint = f" Did you mean {near[0]!r}?" if near else ""
+            raise RunError(f"no run {str(run)!r} in {runs}.{hint} (replab leaderboard lists all)")
+        record = cls(folder)
+        environment = record.read_json("environment.json", None)
+        if not isinstance(environment, dict) or environment.get("kind") != MARK:
+            raise RunError(f"{folder} is not a run: environment.json is missing or not replab's; replab leaderboard lists all")
+        return record
+
+    @classmethod
+    def all(cls, runs: Path) -> list[Record]:
+        folders = sorted(runs.iterdir()) if runs.is_dir() else []
+        return [cls(f) for f in folders if (f / "environment.json").is_file() and (f / "recipe.toml").is_file()]
+
+    @contextlib.contextmanager
+    def lock(self) -> Iterator[None]:
+        """One writer a run; a second one is told so."""
+        try:
+            import fcntl
+        except ImportError:  # Windows: the folder is still ours by its name
+            yield
+            return
+        try:
+            file = open(self.folder / ".lock", "w")  # noqa: SIM115 (held open for the whole run)
+        except OSError as error:
+            raise RunError(f"cannot write to {self.folder}: {error.strerror}") from None
+        with file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise RunError(f"run {self.id} is being written by another process; wait for it, or stop it") from None
+            yield
+
+    # -- plain files -------------------------------------------------------------------------------------------------
+
+    def path(self, name: str) -> Path:
+        return self.folder / name
+
+    def has(self, name: str) -> bool:
+        return self.path(name).is_file()
+
+    def write_bytes(self, name: str, data: bytes) -> None:
+        write_atomic(self.path(name), data)
+
+    def write_text(self, name: str, text: str) -> None:
+        self.write_bytes(name, text.encode())
+
+    def read_text(self, name: str) -> str:
+        try:
+            return self.path(name).read_text()
+        except (OSError, UnicodeDecodeError) as error:
+            raise RunError(f"run {self.id}: {name} cannot be read ({getattr(error, 'strerror', None) or error})") from None
+
+    def write_json(self, name: str, value: Any) -> None:
+        self.write_text(name, json.dumps(value, indent=1) + "\n")
+
+    def read_json(self, name: str, default: Any) -> Any:
+        if not self.has(name):
+            return default
+        try:
+            return json.loads(self.read_text(name))
+        except json.JSONDecodeError as error:
+            raise RunError(f"run {self.id}: {name} is corrupt ({error}); remove the run folder and run again") from None
+
+    def write_lines(self, name: str, rows: list[Any]) -> None:
+        self.write_text(name, "".join(json.dumps(row) + "\n" for row in rows))
+
+    def read_lines(self, name: str) -> list[Any]:
+        if not self.has(name):
+            return []
+        try:
+            return [json.loads(line) for line in self.read_text(name).splitlines()]
+        except json.JSONDecodeError as error:
+            raise RunError(f"run {self.id}: {name} is corrupt ({error}); remove the run folder and run again") from None
+
+    # -- what a run holds --------------------------------------------------------------------------------------------
+
+    def recipe(self) -> Recipe:
+        return Recipe.from_toml(self.read_text("recipe.toml"), f"run {self.id}: recipe.toml")
+
+    def write_trials(self, trials: list[Trial]) -> None:
+        self.write_lines("study.jsonl", [t.to_dict() for t in trials])
+
+    def trials(self) -> list[Trial]:
+        try:
+            return [Trial(**row) for row in self.read_lines("study.jsonl")]
+        except TypeError as error:
+            raise RunError(f"run {self.id}: study.jsonl is not replab's ({error})") from None
+
+    def write_weights(self, state: Mapping[str, np.ndarray]) -> None:
+        import safetensors.numpy
+
+        self.write_bytes("model.safetensors", safetensors.numpy.save({k: np.ascontiguousarray(v) for k, v in state.items()}))
+
+    def weights(self) -> dict[str, np.ndarray]:
+        import safetensors
+        import safetensors.numpy
+
+        if not self.has("model.safetensors"):
+            raise RunError(f"run {self.id} has no trained model yet; replab resume {self.id} finishes it")
+        try:
+            return safetensors.numpy.load(self.path("model.safetensors").read_bytes())
+        except (safetensors.SafetensorError, ValueError) as error:
+            raise RunError(f"run {self.id}: model.safetensors is corrupt ({error})") from None
+
+    def write_predictions(self, arrays: Mapping[str, np.ndarray]) -> None:
+        import io
+
+        buffer = io.BytesIO()
+        np.savez_compressed(buffer, **arrays)
+        self.write_bytes("predictions.npz", buffer.getvalue())
+
+    def predictions(self) -> dict[str, np.ndarray]:
+        try:
+            with np.load(self.path("predictions.npz"), allow_pickle=False) as file:
+                return dict(file)
+        except FileNotFoundError:
+            raise RunError(f"run {self.id} has no predictions yet; replab resume {self.id} finishes it") from None
+        except Exception as error:
+            raise RunError(f"run {self.id}: predictions.npz is corrupt ({error})") from None
+
+    def write_checkpoint(self, state: Any, save: Any) -> None:
+        """The newest and its predecessor: there is a whole one at every moment."""
+        path, before = self.path("checkpoint.pt"), self.path("checkpoint.previous.pt")
+        new = self.path("checkpoint.pt.tmp")
+        save(state, new)
+        if path.is_file():
+            os.replace(path, before)
+        os.replace(new, path)
+
+    def checkpoint(self, load: Any) -> Any | None:
+        """The newest that can be read. `load` must refuse code (torch's weights_only)."""
+        for name in ("checkpoint.pt", "checkpoint.previous.pt"):
+            if self.has(name):
+                with contextlib.suppress(Exception):
+                    return load(self.path(name))
+        return None
+
+    def drop_checkpoints(self) -> None:
+        for name in ("checkpoint.pt", "checkpoint.previous.pt", "checkpoint.pt.tmp"):
+            self.path(name).unlink(missing_ok=True)
+
+
+def write_atomic(path: Path, data: bytes) -> None:
+    """All of it or nothing, whenever the process is killed."""
+    temporary = path.with_name(path.name + ".tmp")
+    try:
+        with open(temporary, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+        raise RunError(f"cannot write {path}: {error.strerror or error}; free some space or name another folder") from None

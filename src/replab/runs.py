@@ -1,0 +1,198 @@
+"""Run: a run folder as an object, for notebooks. `run.metrics`, `run.figures`, `run.predict(image)`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from replab.data.images import Images
+from replab.errors import DataError, RunError
+from replab.recipe import Recipe
+from replab.record import Record
+
+
+class Picture:
+    """A figure on disk that a notebook shows as a picture."""
+
+    def __init__(self, path: Path):
+        self.path = path
+
+    def _repr_png_(self) -> bytes:
+        return self.path.read_bytes()
+
+    def __repr__(self) -> str:
+        return f"Picture({str(self.path)!r})"
+
+
+class Pictures(dict[str, Picture]):
+    """Figures by name; shown all together when they end a notebook cell."""
+
+    def _repr_html_(self) -> str:
+        import base64
+
+        return "".join(
+            f'<img alt="{name}" src="data:image/png;base64,{base64.b64encode(p._repr_png_()).decode()}"><br>'
+            for name, p in self.items()
+        )
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What a model says of one image."""
+
+    label: str
+    probability: float
+    probabilities: dict[str, float]
+
+
+class Run:
+    def __init__(self, record: Record, ready: Any = None):
+        self.record = record
+        self._ready = ready
+        self._model: Any = None
+
+    @property
+    def id(self) -> str:
+        return self.record.id
+
+    @property
+    def folder(self) -> Path:
+        return self.record.folder
+
+    @property
+    def finished(self) -> bool:
+        return self.record.has("metrics.json") and self.record.has("facts.json")
+
+    @property
+    def recipe(self) -> Recipe:
+        return self.record.recipe()
+
+    @property
+    def chosen(self) -> Recipe:
+        """The recipe with what the search found."""
+        return Recipe.from_toml(self.record.read_text("chosen.toml"), f"run {self.id}: chosen.toml")
+
+    @property
+    def metrics(self) -> dict[str, float]:
+        return self.record.read_json("metrics.json", {})
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """Parameters, MACs, memory, speed, structure."""
+        return self.record.read_json("facts.json", {})
+
+    @property
+    def input(self) -> dict[str, Any]:
+        """Data name, image shape, classes, normalisation."""
+        return self.record.read_json("input.json", {})
+
+    @property
+    def epochs(self) -> list[dict[str, float]]:
+        return self.record.read_lines("epochs.jsonl")
+
+    @property
+    def trials(self) -> list[dict[str, Any]]:
+        return [t.to_dict() for t in self.record.trials()]
+
+    @property
+    def predictions(self) -> dict[str, np.ndarray]:
+        return self.record.predictions()
+
+    @property
+    def seconds(self) -> dict[str, float]:
+        """Seconds by stage."""
+        total: dict[str, float] = {}
+        for entry in self.record.read_lines("times.jsonl"):
+            total[entry["stage"]] = total.get(entry["stage"], 0.0) + entry["seconds"]
+        return total
+
+    @property
+    def figures(self) -> Pictures:
+        return Pictures({p.stem: Picture(p) for p in sorted((self.folder / "figures").glob("*.png"))})
+
+    @property
+    def report(self) -> str:
+        """The report as Markdown."""
+        return self.record.read_text("report.md")
+
+    def model(self, model: Any = None) -> Any:
+        """The trained model, in eval mode. `model` names the file or function when the run was made with one that moved."""
+        if self._model is None:
+            from replab import api, pipeline
+
+            self._ready = self._ready or api.reopen(self.record, model)
+            self._model = pipeline.trained_model(self.record, self._ready, self.chosen)
+        return self._model
+
+    def predict(self, images: Any, model: Any = None) -> Any:
+        """A Prediction for an image (a path, a PIL picture or an array), or a list of them for a list."""
+        many = isinstance(images, (list, tuple))
+        found = self._predict(images if many else [images], model)
+        return found if many else found[0]
+
+    def _predict(self, images: Sequence[Any], model: Any) -> list[Prediction]:
+        from replab.evaluate import evaluate
+        from replab.tasks.classify import log_softmax
+        from replab.train import watching_batches
+
+        seen = self.input
+        if not seen.get("classes"):
+            raise RunError(f"run {self.id} has no classes: its images were not labelled")
+        pixels = np.stack([as_pixels(image, seen["channels"], seen["height"], seen["width"]) for image in images])
+        network = self.model(model)
+        mean, std = seen["mean"], seen["std"]
+        how = "none" if mean is None else ",".join(map(repr, mean)) + "/" + ",".join(map(repr, std))
+        shown = Images(pixels, np.zeros(len(pixels), np.int64), tuple(seen["classes"]), (), ())
+        batches = watching_batches(network, self.chosen.replace(normalise=how), shown, shown, self._ready.device)
+        logits = evaluate(network, self._ready.task, batches, self._ready.backend, self._ready.device).outputs["logits"]
+        shares = np.exp(log_softmax(logits.astype(np.float64)))
+        return [
+            Prediction(seen["classes"][row.argmax()], float(row.max()), dict(zip(seen["classes"], map(float, row))))
+            for row in shares
+        ]
+
+    def __repr__(self) -> str:
+        state = ", ".join(f"{k} {v:.4g}" for k, v in self.metrics.items()) or "unfinished"
+        return f"Run({self.id}: {state})"
+
+    def _repr_markdown_(self) -> str:
+        from replab import report
+
+        return "\n".join(["| | |", "|---|---|", *(f"| {k} | {v} |" for k, v in report.summary(self.record))])
+
+
+def as_pixels(image: Any, channels: int, height: int, width: int) -> np.ndarray:
+    """(C, H, W) uint8 of the run's size, from a path, a PIL picture or an array, as the data sources read it."""
+    import io
+
+    from replab.data import pictures
+
+    if isinstance(image, np.ndarray):
+        from PIL import Image
+
+        array = image if image.ndim == 2 or image.shape[-1] in (3, 4) else image.transpose(1, 2, 0).squeeze()
+        if array.dtype != np.uint8:
+            raise DataError(f"an image array must be uint8, got {array.dtype}; scale it to 0..255 first")
+        image = Image.fromarray(array)
+    if hasattr(image, "save"):  # a PIL picture
+        buffer = io.BytesIO()
+        image.save(buffer, "PNG")
+        data, name = buffer.getvalue(), "the image"
+    else:
+        name = str(image)
+        try:
+            data = Path(image).read_bytes()
+        except OSError as error:
+            raise DataError(f"cannot read {name}: {error.strerror}") from None
+    try:
+        found = pictures.header(data)
+        same = (found.height, found.width) == (height, width)
+        if not same and height != width:
+            raise DataError(f"{name} is {found.height}x{found.width}, and the run was made with {height}x{width} images")
+        return pictures.decode(data, channels, None if same else height)
+    except pictures.Unreadable as error:
+        raise DataError(f"{name} cannot be read: {error}") from None

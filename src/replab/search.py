@@ -1,0 +1,191 @@
+"""Hyperparameter search: Optuna asks, fit() trains, Optuna is told. Sees a split of the training images and nothing else."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from time import perf_counter
+from typing import Any
+
+import optuna
+
+from replab.data.images import Images
+from replab.errors import RecipeError, ReplabError, UnknownName
+from replab.recipe import Recipe, Search, derive_seed
+from replab.train import Diverged, Row
+
+optuna.logging.set_verbosity(optuna.logging.WARNING)
+
+RECIPE_KEYS = ("lr", "weight_decay", "batch_size", "momentum", "label_smoothing")  # besides a model's own parameters
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A finished trial. `value` is its best validation objective, reached at `best_epoch`."""
+
+    number: int
+    params: dict[str, Any]
+    state: str  # complete, pruned or failed
+    value: float | None = None
+    best_epoch: int = 0
+    losses: list[float] = field(default_factory=list)  # validation objective, an epoch each
+    reason: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def split_for_search(train: Images, search: Search, seed: int) -> tuple[Images, Images]:
+    """(train, validation) images of a search: a fraction of the training images, more where validation would be too small."""
+    n = min(len(train), math.ceil(max(search.fraction * len(train), search.min_validation / search.validation)))
+    subset = train.take(n, derive_seed(seed, 2))
+    validation = max(round(search.validation * len(subset)), min(search.min_validation, len(subset) // 3))
+    return subset.split(validation / len(subset), derive_seed(seed, 3))
+
+
+def distributions(recipe: Recipe) -> dict[str, optuna.distributions.BaseDistribution]:
+    """What is searched: the learning rate unless it is given, and what `search.space` declares."""
+    space: dict[str, optuna.distributions.BaseDistribution] = {}
+    if recipe.lr is None and "lr" not in recipe.search.space:
+        space["lr"] = optuna.distributions.FloatDistribution(*recipe.search.lr, log=True)
+    for key, choices in recipe.search.space.items():
+        space[key] = _distribution(key, choices)
+    return space
+
+
+def _distribution(key: str, choices: Any) -> optuna.distributions.BaseDistribution:
+    """[low, high] of two numbers is a range (logarithmic when wide and positive), any other list is a choice."""
+    if not isinstance(choices, (list, tuple)) or not choices:
+        raise RecipeError(f"search.space.{key} must be [low, high] or a list of choices, got {choices!r}")
+    numbers = all(isinstance(c, (int, float)) and not isinstance(c, bool) for c in choices)
+    if numbers and len(choices) == 2:
+        low, high = choices
+        if low >= high:
+            raise RecipeError(f"search.space.{key} = [low, high] needs low < high, got {list(choices)}")
+        log = low > 0 and high / low >= 10
+        whole = all(isinstance(c, int) for c in choices)
+        kind = optuna.distributions.IntDistribution if whole else optuna.distributions.FloatDistribution
+        return kind(low, high, log=log)
+    return optuna.distributions.CategoricalDistribution([repr(c) if isinstance(c, (list, dict)) else c for c in choices])
+
+
+def apply(recipe: Recipe, params: Mapping[str, Any]) -> Recipe:
+    """The recipe with a trial's parameters in their places: training's own keys, else the model's."""
+    own = {k: v for k, v in params.items() if k in RECIPE_KEYS}
+    model = {k: _literal(v, recipe.search.space.get(k)) for k, v in params.items() if k not in RECIPE_KEYS}
+    return recipe.replace(**own, params={**recipe.params, **model})
+
+
+def _literal(value: Any, choices: Any) -> Any:
+    """Optuna's categories are plain values: a list was named by its repr."""
+    return next((c for c in choices or () if isinstance(c, (list, dict)) and repr(c) == value), value)
+
+
+def startup_trials(trials: int) -> int:
+    """Random trials before TPE models: enough to have something to model, and no more (20 of 20 would be random search)."""
+    return max(3, min(10, trials // 4))
+
+
+def search(
+    recipe: Recipe,
+    run_trial: Callable[[Recipe], Iterator[Row]],
+    finished: list[Trial],
+    *,
+    time_left: Callable[[Trial | None], bool] = lambda last: True,
+) -> Iterator[tuple[Trial, float]]:
+    """Yield each new trial and its seconds as it ends. `finished` trials of an interrupted search are taken as told.
+
+    Each ask is seeded by (seed, trials finished), because no storage keeps a sampler's state: an interrupted
+    search asks the same again. `run_trial` yields rows with a `val_<objective>`.
+    """
+    space = distributions(recipe)
+    wanted = recipe.search.trials if space else 1  # nothing to choose but the epochs: one trial tells them
+    told = list(finished)
+    last: Trial | None = None
+    while len(told) < wanted and time_left(last):
+        study = _study(recipe, space, told)
+        asked = study.ask(space)
+        started = perf_counter()
+        last = _trial(recipe, run_trial, asked, len(told))
+        told.append(last)
+        yield last, perf_counter() - started
+
+
+def _study(recipe: Recipe, space: Mapping[str, Any], told: list[Trial]) -> optuna.Study:
+    """An in-memory study that has been told every finished trial, its sampler seeded by how many there are."""
+    sampler = optuna.samplers.TPESampler(
+        n_startup_trials=startup_trials(recipe.search.trials),
+        multivariate=len(space) > 1,
+        constant_liar=False,  # trials run one after another
+        seed=derive_seed(recipe.seed, 4, len(told)) % 2**32,
+    )
+    pruner: optuna.pruners.BasePruner = optuna.pruners.NopPruner()
+    if recipe.search.prune:
+        fair = max(5, recipe.search.max_epochs // 5)  # equal epochs are unfair to small rates: none is pruned before
+        pruner = optuna.pruners.MedianPruner(n_startup_trials=4, n_warmup_steps=fair)
+    study = optuna.create_study(sampler=sampler, pruner=pruner)
+    states = {
+        "complete": optuna.trial.TrialState.COMPLETE,
+        "pruned": optuna.trial.TrialState.PRUNED,
+        "failed": optuna.trial.TrialState.FAIL,
+    }
+    for trial in told:
+        study.add_trial(
+            optuna.trial.create_trial(
+                state=states[trial.state],
+                params=trial.params,
+                distributions=dict(space),
+                value=trial.value if trial.state == "complete" else None,
+                intermediate_values=dict(enumerate(trial.losses, 1)),
+            )
+        )
+    return study
+
+
+def _trial(recipe: Recipe, run_trial: Callable[[Recipe], Iterator[Row]], asked: optuna.Trial, number: int) -> Trial:
+    """Train with the asked parameters until patience, pruning, divergence or the last epoch ends it."""
+    params = dict(asked.params)
+    patience = recipe.search.patience if recipe.schedule == "constant" else math.inf  # a schedule runs its length
+    losses: list[float] = []
+    best_epoch = 0
+    state, reason = "complete", ""
+    rows = run_trial(apply(recipe, params).replace(epochs=recipe.epochs or recipe.search.max_epochs))
+    try:
+        for row in rows:
+            loss = next(value for key, value in row.items() if key == "val_loss")
+            if not math.isfinite(loss):
+                raise Diverged(f"validation loss is {loss} in epoch {len(losses) + 1}")
+            losses.append(loss)
+            asked.report(loss, len(losses))
+            if loss <= min(losses):
+                best_epoch = len(losses)
+            if len(losses) - best_epoch >= patience:
+                break
+            improving = best_epoch == len(losses)
+            if not improving and asked.should_prune():
+                state, reason = "pruned", f"behind the median of earlier trials at epoch {len(losses)}"
+                break
+    except Diverged as error:
+        state, reason = "failed", str(error)
+    finally:
+        rows.close()  # type: ignore[attr-defined]
+    value = min(losses) if losses and state != "failed" else None
+    return Trial(number, params, state, value, best_epoch, losses, reason)
+
+
+def best(trials: list[Trial]) -> Trial:
+    """The complete trial of least value; a pruned one had no chance to be measured to its end."""
+    complete = [t for t in trials if t.state == "complete" and t.value is not None]
+    if not complete:
+        reasons = "; ".join(sorted({t.reason for t in trials})) or "no trial was run"
+        raise ReplabError(f"no trial of {len(trials)} finished ({reasons}); give --lr, or a lower range in search.lr")
+    return min(complete, key=lambda t: t.value if t.value is not None else math.inf)
+
+
+def check_space(recipe: Recipe, model_params: set[str]) -> None:
+    """Refuse a declared search key that neither training nor the model knows."""
+    for key in recipe.search.space:
+        if key not in RECIPE_KEYS and key not in model_params:
+            known = [*RECIPE_KEYS, *sorted(model_params)]
+            raise UnknownName("search parameter", key, known, "known: " + ", ".join(known))

@@ -1,0 +1,80 @@
+"""A recipe made real: images loaded, model found and tried on a batch, task and device picked. Writes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from replab import backend as backends
+from replab import model_file, search, tasks
+from replab.backend import Backend
+from replab.data.images import Dataset
+from replab.data.sources import load
+from replab.errors import DataError, ModelError, ReplabError
+from replab.evaluate import to_backend
+from replab.model_file import ModelSource
+from replab.recipe import Recipe
+from replab.train import prefers_channels_last, training_batches
+
+
+@dataclass(frozen=True, eq=False)
+class Setup:
+    recipe: Recipe
+    data: Dataset
+    source: ModelSource
+    backend: Backend
+    device: str
+    task: Any
+
+    def fresh_model(self, recipe: Recipe | None = None) -> Any:
+        """A new model, its weights drawn by the recipe's seed alone."""
+        recipe = recipe or self.recipe
+        self.backend.lib.manual_seed(recipe.seed)
+        model = model_file.build(self.source, self.data.spec, recipe.params, self.backend)
+        model = self.backend.to_device(model, self.device)
+        if prefers_channels_last(model):
+            model = model.to(memory_format=self.backend.lib.channels_last)
+        return model
+
+
+def prepare(
+    recipe: Recipe,
+    model: str | Callable[..., Any] | None = None,
+    expect_sha256: str | None = None,
+) -> Setup:
+    """Everything a run needs, checked: what cannot work is refused here, before a folder is made."""
+    backend = backends.get(recipe.backend)
+    device = backends.pick_device(recipe.device, recipe.backend)
+    source = model_file.find(model if model is not None else recipe.model, backend, expect_sha256)
+    data = load(recipe.data, size=recipe.size, seed=recipe.seed, limit=recipe.limit)
+    task = tasks.make(recipe, data.spec, backend.lib)
+    if task.needs_labels and data.train.labels is None:
+        raise DataError(f"{recipe.data} has no class folders, and {task.name} needs labels; use CLASS/image.png folders")
+    search.check_space(recipe, model_file.parameters(source))
+    setup = Setup(recipe, data, source, backend, device, task)
+    _try_on_a_batch(setup)
+    return setup
+
+
+def with_recipe(ready: Setup, recipe: Recipe) -> Setup:
+    return replace(ready, recipe=recipe)
+
+
+def _try_on_a_batch(setup: Setup) -> None:
+    """One batch through the model in eval mode: a shape that does not fit is found now."""
+    model = setup.fresh_model()
+    images = setup.data.train.subset(slice(0, min(4, len(setup.data.train))))
+    batch = to_backend(next(iter(training_batches(model, setup.recipe, images, setup.device).epoch(1))), setup.backend)
+    model.eval()
+    try:
+        with setup.backend.lib.no_grad():
+            output = model(batch.x)
+    except ReplabError:
+        raise
+    except Exception as error:
+        text = " ".join(str(error).split())[:200]
+        raise ModelError(
+            f"{setup.source.name} does not take images of {setup.data.spec}: {type(error).__name__}: {text}; --size resizes"
+        ) from error
+    setup.task.check_output(setup.source.name, output, batch, setup.data.spec)

@@ -1,0 +1,31 @@
+"""How sure a number is: intervals and paired tests, from counts alone."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+
+def wilson(right: int, n: int, z: float = 1.959964) -> tuple[float, float]:
+    """95 % interval of a proportion: honest near 0 and 1 and for small n, where mean ± 2 s.e. is not."""
+    if n == 0:
+        return 0.0, 1.0
+    share, half = right / n, z * z / (2 * n)
+    spread = z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
+    low, high = (share + half - spread) / (1 + z * z / n), (share + half + spread) / (1 + z * z / n)
+    return max(0.0, low), min(1.0, high)
+
+
+def mcnemar(right_a: np.ndarray, right_b: np.ndarray) -> float:
+    """Exact two-sided p-value that two classifiers are equally often right, on the same images.
+
+    Only images where exactly one of them is right tell anything: under equality each is a fair coin.
+    """
+    only_a = int((right_a & ~right_b).sum())
+    only_b = int((right_b & ~right_a).sum())
+    n, fewer = only_a + only_b, min(only_a, only_b)
+    if n == 0:
+        return 1.0
+    log_tail = [math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1) - n * math.log(2) for k in range(fewer + 1)]
+    return min(1.0, 2 * sum(math.exp(t) for t in log_tail))
