@@ -68,7 +68,7 @@ def affine(
     zoom: float = 0.1,
     enlarge: float | None = None,
 ) -> Tensor:
-    """Rotate by ±degrees, shift by ±shift pixels, zoom by 1-zoom to 1+enlarge (enlarge: as zoom unless told)."""
+    """Rotate by ±degrees, shift by ±shift pixels, zoom from 1-zoom to 1+enlarge (default: 1+zoom)."""
     b, _, h, w = x.shape
     turn, dx, dy, scale = torch.rand(4, b, generator=generator)
     angle = torch.deg2rad((2 * turn - 1) * degrees)

@@ -29,8 +29,8 @@ class Batch(NamedTuple):
 class Batches:
     """Images as float batches. `len()` is the number of batches of an epoch; `epoch(n)` yields them.
 
-    Nothing is dropped, so the last batch may be small. Shuffled, a last batch of a single image joins the batch
-    before it: BatchNorm cannot train on one. Without `normalise` pixels are scaled to [0, 1].
+    Nothing is dropped, so the last batch may be small. Shuffled, a last batch of a single image joins the one
+    before it: BatchNorm cannot train on one image. Without `normalise` pixels are scaled to [0, 1].
     """
 
     def __init__(
@@ -54,8 +54,8 @@ class Batches:
         self.size = len(images)
         self.shape = images.pixels.shape[1:]
 
-        # One row of bytes an image, in the order the batch will have in memory: gathering and scaling then run
-        # over plain rows, and channels_last costs nothing a batch.
+        # One row of bytes an image, in the order the batch will have in memory: gathering and scaling run
+        # over plain rows then, and channels_last costs nothing a batch.
         pixels = images.pixels.transpose(0, 2, 3, 1) if channels_last else images.pixels
         rows = torch.from_numpy(np.ascontiguousarray(pixels).reshape(self.size, -1))
         resident = self.device.type != "cuda" or rows.numel() < torch.cuda.mem_get_info(self.device)[0] / 3
@@ -115,5 +115,5 @@ class Batches:
 
 
 def _seed(seed: int, epoch: int) -> int:
-    # hashed: torch's CPU generator keeps 32 bits, and seed + epoch would repeat epochs across neighbouring seeds
+    # hashed: torch's CPU generator keeps 32 bits, and seed + epoch would repeat epochs of neighbouring seeds
     return int.from_bytes(sha256(f"{seed}:{epoch}".encode()).digest()[:4], "little")

@@ -68,7 +68,7 @@ class Images:
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """Training and test images under one name. `fingerprint` names the content: same fingerprint, same images."""
+    """Training and test images under one name. The same fingerprint: the same images."""
 
     name: str
     train: Images
@@ -101,7 +101,7 @@ def stratified(labels: np.ndarray | None, n: int, fraction: float, seed: int, ke
 
 
 def moments(pixels: np.ndarray) -> np.ndarray:
-    """(N, 2, C) int64: each image's sum of pixels and of squares, from which any subset's statistics follow."""
+    """(N, 2, C) int64: each image's sum of pixels and of squares; any subset's statistics follow."""
     squares = np.arange(256, dtype=np.uint32) ** 2
     found = np.empty((len(pixels), 2, pixels.shape[1]), np.int64)
     for start in range(0, len(pixels), 256):  # in blocks: the squares of a whole set would not fit in memory

@@ -1,12 +1,12 @@
 """One picture file → uint8 (C, H, W): every common format and mode, resizing, and why a file cannot be read.
 
-Transparency is composited on white. Gray pictures (also 1-bit, 16-bit, gray palettes) have 1 channel, others 3.
+Transparency is composited on white. Gray pictures (1-bit, 16-bit, gray palettes too) get 1 channel, others 3.
 """
 
 from __future__ import annotations
 
 import io
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -21,23 +21,15 @@ class Unreadable(Exception):
     """Why one file is not a picture, in a few words."""
 
 
-class Header(NamedTuple):
-    width: int
-    height: int
-    gray: bool
-
-
-def header(data: bytes) -> Header:
-    """Size and colour of a picture, without decoding it."""
+def header(data: bytes) -> tuple[int, int]:
+    """(width, height) of a picture, without decoding it."""
     picture = _open(data)
     width, height = picture.size
-    if _orientation(picture) in SIDEWAYS:
-        width, height = height, width
-    return Header(width, height, _is_gray(picture))
+    return (height, width) if _orientation(picture) in SIDEWAYS else (width, height)
 
 
-def decode(data: bytes, channels: int, size: int | None = None) -> np.ndarray:
-    """(channels, H, W) uint8. `size`: short side resized (bilinear, antialiased), centre square cropped."""
+def decode(data: bytes, size: int | None = None) -> np.ndarray:
+    """(1 or 3, H, W) uint8. `size`: short side resized (bilinear, antialiased), centre square cropped."""
     from PIL import ImageOps
 
     picture = _open(data)
@@ -47,11 +39,12 @@ def decode(data: bytes, channels: int, size: int | None = None) -> np.ndarray:
         raise Unreadable(f"truncated or damaged: {_one_line(error)}") from None
     if _orientation(picture) > 1:
         picture = ImageOps.exif_transpose(picture)
-    picture = _eight_bit(picture, "L" if channels == 1 else "RGB")
+    gray = _is_gray(picture)
+    picture = _eight_bit(picture, "L" if gray else "RGB")
     if size is not None:
         picture = _square(picture, size)
     array = np.asarray(picture)
-    return array[None] if channels == 1 else array.transpose(2, 0, 1)
+    return array[None] if gray else array.transpose(2, 0, 1)
 
 
 def resized(pixels: np.ndarray, size: int, out: np.ndarray | None = None) -> np.ndarray:

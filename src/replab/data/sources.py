@@ -42,9 +42,9 @@ def describe(name: str) -> str:
 def load(
     name_or_path: str, *, size: int | None = None, seed: int = 3407, limit: int | None = None
 ) -> Dataset:
-    """Training and test images of a named source, or of a folder or zip (`digits` the source, `./digits` a folder).
+    """Images of a source, or of a folder or zip of them (`digits` is the source, `./digits` a folder).
 
-    `size` resizes the short side and centre-crops to a square; `seed` draws the test images where the data has
+    `size` resizes the short side and crops the centre square; `seed` draws the test images where the data has
     no split of its own, and the `limit` images kept of each half (stratified, at least one a class).
     """
     if size is not None and size < 1:
