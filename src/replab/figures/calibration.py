@@ -36,7 +36,7 @@ def calibration(
     upper.bar(middles[full], 100 * right[full], 0.92 * width, color=style.SKY, alpha=0.75, label="right")
     low, high = wilson(right[full], count[full])
     reach = 100 * np.clip([right[full] - low, high - right[full]], 0, None)
-    upper.errorbar(middles[full], 100 * right[full], reach, fmt="none", ecolor=style.BLUE, elinewidth=1.2)
+    upper.errorbar(100 * sure[full], 100 * right[full], reach, fmt="none", ecolor=style.BLUE, elinewidth=1.2)
     upper.plot(
         100 * sure[full], 100 * right[full], "o", color=style.BLUE, markersize=4, label="mean confidence"
     )
@@ -59,8 +59,8 @@ def calibration(
 def reliability(
     confidence: np.ndarray, correct: np.ndarray, bins: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Equal-width bins (low, high]: each one's count, mean confidence and share of right answers."""
-    place = np.clip(np.ceil(confidence * bins).astype(int) - 1, 0, bins - 1)
+    """Equal-width bins [low, high): each one's count, mean confidence and share of right answers."""
+    place = np.clip((confidence * bins).astype(int), 0, bins - 1)
     count = np.bincount(place, minlength=bins)
     some = np.maximum(count, 1)
     return count, np.bincount(place, confidence, bins) / some, np.bincount(place, correct, bins) / some

@@ -6,8 +6,21 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.ticker import NullLocator
 
 from replab.figures import labels, style
+
+# Times as people say them, close enough together for any range to hold one.
+ROUND = [
+    (count * length, f"{count:g} {unit}")
+    for unit, length, counts in (
+        ("s", 1, (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30)),
+        ("min", 60, (1, 2, 5, 10, 20, 30)),
+        ("h", 3600, (1, 2, 5, 10)),
+        ("d", 86400, (1, 2, 5, 10, 20, 50, 100)),
+    )
+    for count in counts
+]
 
 
 def accuracy_against_time(rows: Sequence[Mapping], title: str = "") -> Figure:
@@ -29,7 +42,10 @@ def accuracy_against_time(rows: Sequence[Mapping], title: str = "") -> Figure:
     style.dress(ax, "training time" + note, "test accuracy (%)", grid="both")
     best = front(accuracy)
     on_front = np.isin(np.arange(len(kept)), best)
-    edge = seconds.max() * 1.5
+    # A single point would have a fraction of a decade around it, without a tick.
+    start, edge = (
+        (seconds[0] / 5, seconds[0] * 5) if len(kept) == 1 else (seconds.min() / 1.5, seconds.max() * 1.5)
+    )
     ax.step(
         [*seconds[best], edge],
         [*accuracy[best], accuracy[best[-1]]],
@@ -52,15 +68,28 @@ def accuracy_against_time(rows: Sequence[Mapping], title: str = "") -> Figure:
             capsize=2.5,
             zorder=3,
         )
-    ax.set_xlim(seconds.min() / 1.5, edge)
-    style.log_x(ax)
-    ax.xaxis.set_major_formatter(lambda value, _: duration(value))
+    ax.set_xlim(start, edge)
+    ax.set_xscale("log")
+    ticks = [tick for tick in ROUND if start <= tick[0] <= edge]
+    ticks = ticks[:: max(1, -(-len(ticks) // 9))]
+    ax.set_xticks([value for value, _ in ticks], [text for _, text in ticks])
+    ax.xaxis.set_minor_locator(NullLocator())
     floor, top = np.nanmin([accuracy, lows]), np.nanmax([accuracy, highs])
     room = 0.08 * (top - floor) or 1.0
     ax.set_ylim(floor - room, top + room)
-    ax.legend(loc="lower right", frameon=False, fontsize=style.SMALL)
+    figure.legend(loc="outside lower center", frameon=False, fontsize=style.SMALL)
     points = list(zip(seconds, accuracy))
-    labels.beside(ax, points, [style.short(row["name"], 30) for row in kept], size=8)
+    colours = [
+        style.GREEN if best_one else style.BLUE for best_one in on_front
+    ]  # crowded names find their points
+    labels.beside(
+        ax,
+        points,
+        [style.short(row["name"], 30) for row in kept],
+        size=8,
+        first="upper left",
+        colours=colours,
+    )
     return figure
 
 
@@ -75,15 +104,3 @@ def front(accuracy: np.ndarray) -> list[int]:
     """Places, in order of time, where the accuracy beats everything faster."""
     best = np.maximum.accumulate(np.concatenate([[-np.inf], accuracy[:-1]]))
     return [int(i) for i in np.flatnonzero(accuracy > best)]
-
-
-def duration(seconds: float) -> str:
-    """Seconds as people say them: 0.5 s, 30 s, 5 min, 2 h."""
-    for unit, length in (("d", 86400), ("h", 3600), ("min", 60)):
-        if seconds >= 2 * length:
-            return (
-                f"{seconds / length:.2g} {unit}"
-                if seconds < 100 * length
-                else f"{seconds / length:,.0f} {unit}"
-            )
-    return f"{seconds:.3g} s"

@@ -60,10 +60,13 @@ def beside(
     texts: Sequence[str],
     size: float = SMALL,
     drop: bool = False,
-    colour: str = INK,
+    first: str = "right",
+    radii: Sequence[float] | None = None,
+    colours: Sequence[str] | None = None,
 ) -> None:
     """Write each text next to its point (data coordinates), on the first free side; first come, first served.
 
+    `first` is the side tried first, `radii` how much room (points) each marker takes.
     Where no side is free the text is left out (`drop`) or goes where it covers least.
     """
     figure = ax.figure
@@ -74,11 +77,21 @@ def beside(
     where = [tuple(ax.transData.transform(point) * scale) for point in points]
     edge = ax.get_window_extent()
     frame = (edge.x0 * scale, edge.y0 * scale, edge.x1 * scale, edge.y1 * scale)
-    taken: list[Box] = [(x - 3.5, y - 3.5, x + 3.5, y + 3.5) for x, y in where]
+    room = radii or [4.0] * len(where)
+    taken: list[Box] = [(x - r, y - r, x + r, y + r) for (x, y), r in zip(where, room)]
     for i, ((x, y), text) in enumerate(zip(where, texts)):
         width, height = 0.6 * size * len(text), 1.1 * size
-        sides = [(6, -height / 2), (-6 - width, -height / 2), (-width / 2, 6), (-width / 2, -6 - height)]
-        sides += [(4, 4), (4, -4 - height), (-4 - width, 4), (-4 - width, -4 - height)]
+        away, near = room[i] + 2, 0.6 * room[i] + 1
+        beneath, left, far_left = -near - height, -near - width, -away - width
+        sides = [
+            (away, -height / 2),
+            (far_left, -height / 2),
+            (-width / 2, away),
+            (-width / 2, -away - height),
+        ]
+        sides += [(near, near), (near, beneath), (left, near), (left, beneath)]
+        if first == "upper left":
+            sides = [sides[6], *sides]
         others = taken[:i] + taken[i + 1 :]
         boxes = [(x + dx, y + dy, x + dx + width, y + dy + height) for dx, dy in sides]
         costs = [sum(overlap(box, other) for other in others) + outside(box, frame) for box in boxes]
@@ -94,7 +107,7 @@ def beside(
             ha="left",
             va="center",
             fontsize=size,
-            color=colour,
+            color=colours[i] if colours else INK,
             annotation_clip=False,
             zorder=6,
         )

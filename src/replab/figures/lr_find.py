@@ -57,11 +57,11 @@ def lr_find(
             zorder=5,
             label=f"suggested {style.number(suggestion)}",
         )
-    ax.legend(loc="lower left", frameon=False, fontsize=style.SMALL)
+    ax.legend(loc="best", frameon=False, fontsize=style.SMALL)
     return figure
 
 
-def smooth(values: np.ndarray, keep: float = 0.9) -> np.ndarray:
+def smooth(values: np.ndarray, keep: float = 0.8) -> np.ndarray:
     """A moving average that forgets, without the pull to zero at the start, up to the first NaN."""
     result = np.full(len(values), np.nan)
     average = 0.0

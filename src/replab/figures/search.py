@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -37,11 +38,15 @@ def search(trials: Sequence[Mapping], chosen: int | None = None, title: str = ""
         ax = figure.add_subplot(rows, columns, i + 1)
         panels.append((ax, draw(ax, name, trials, heights, top, chosen)))
         if i % columns == 0:
-            ax.set_ylabel("best validation loss", fontsize=style.LABEL, color=style.INK)
+            ax.set_ylabel(
+                "best validation loss\n(small number: its epoch)", fontsize=style.LABEL, color=style.INK
+            )
     figure.legend(
         handles=legend(trials, heights, top, chosen),
         loc="outside lower center",
         ncols=5,
+        columnspacing=1.2,
+        handletextpad=0.2,
         frameon=False,
         fontsize=style.SMALL + 0.5,
     )
@@ -50,7 +55,10 @@ def search(trials: Sequence[Mapping], chosen: int | None = None, title: str = ""
         shown,
     ) in panels:  # last, because labels need the final layout; best trials first, they get the room
         shown = sorted(shown, key=lambda item: (item[1], item[0]))
-        labels.beside(ax, [(x, y) for x, y, _ in shown], [text for _, _, text in shown], drop=True, size=7)
+        radii = [8.0 if ring else 4.0 for *_, ring in shown]
+        labels.beside(
+            ax, [(x, y) for x, y, *_ in shown], [text for _, _, text, _ in shown], 7, True, radii=radii
+        )
     return figure
 
 
@@ -94,7 +102,7 @@ def look_of(trial: Mapping, height: float) -> str:
 
 def draw(
     ax: Axes, name: str, trials: Sequence[Mapping], heights: np.ndarray, top: float, chosen: int | None
-) -> list[tuple[float, float, str]]:
+) -> list[tuple[float, float, str, bool]]:
     """Draw one panel; its points come back with their texts, to be written when the layout is known."""
     style.dress(ax, "learning rate" if name == "lr" else name, "", grid="both")
     places = scale_x(ax, name, [trial["params"].get(name) for trial in trials])
@@ -105,6 +113,11 @@ def draw(
     ax.set_ylim(low - room, edge)
     if not len(known):
         ax.set_yticks([])
+        reason = next((trial["reason"] for trial in trials if trial.get("reason")), "")
+        text = textwrap.fill(f"no trial ended with a finite loss. {reason}", 44)
+        ax.text(
+            0.5, 0.5, style.plain(text), transform=ax.transAxes, ha="center", va="center", color=style.GREY
+        )
     shown = []
     for trial, x, height in zip(trials, places, heights):
         if x is None:
@@ -118,9 +131,12 @@ def draw(
                 [x], [y], "o", color=style.INK, markerfacecolor="none", markersize=13, clip_on=False, zorder=5
             )
         value = trial.get("value")
-        off = value is not None and not math.isfinite(height) and trial["state"] != "failed"
-        epoch = trial.get("best_epoch")
-        shown.append((x, y, style.number(value or 0) if off else "" if epoch is None else str(epoch)))
+        text = (
+            "" if trial.get("best_epoch") is None or trial["state"] == "failed" else str(trial["best_epoch"])
+        )
+        if trial["state"] != "failed" and not math.isfinite(height) and value is not None:
+            text = style.number(value)  # on the edge: how far off it really was
+        shown.append((x, y, text, trial["number"] == chosen))
     return shown
 
 
@@ -160,6 +176,4 @@ def legend(trials: Sequence[Mapping], heights: np.ndarray, top: float, chosen: i
         )
         ring.set_label("chosen")
         entries.append(ring)
-    if any(trial.get("best_epoch") is not None for trial in trials):
-        entries.append(Line2D([], [], marker="$7$", color=style.INK, linestyle="", label="best epoch"))
     return entries
