@@ -19,10 +19,9 @@ Source = int | str  # the index of a node, or the name of a parameter or buffer
 Shape = tuple[int, ...]
 
 # Functions that only look at the same numbers in another way: the arrow goes through them.
-_VIEWS = set(
-    "get view view_as reshape permute transpose t swapaxes movedim contiguous unsqueeze squeeze expand expand_as"
-    " repeat clone detach to float chunk split unbind iter type_as data".split()
-)
+_VIEWS = {"get", "iter", "view", "view_as", "reshape", "permute", "transpose", "t", "swapaxes", "movedim"}
+_VIEWS |= {"unsqueeze", "squeeze", "expand", "expand_as", "repeat", "chunk", "split", "unbind"}
+_VIEWS |= {"contiguous", "clone", "detach", "to", "float", "type_as"}
 _ARITHMETIC = {"add", "sub", "mul", "div", "truediv", "neg", "rsub", "pow"}
 
 

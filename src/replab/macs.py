@@ -1,4 +1,4 @@
-"""Multiply-accumulates: Linear, convolutions, attention, recurrent layers and matrix products; others count 0.
+"""Multiply-accumulates: Linear, convolutions, attention, recurrent layers, matrix products; the rest is 0.
 
 A convolution counts its outputs times the weights of one output, padding included; attention its four
 projections, Q K^T and A V; a recurrent layer its weight matrices once a time step.

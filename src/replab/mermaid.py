@@ -1,4 +1,4 @@
-"""A recorded forward pass as a Mermaid flowchart: skips go dotted into ⊕, repeated blocks are drawn once as ×N."""
+"""A recorded forward pass as a Mermaid flowchart: skips go dotted into ⊕, repeated blocks are drawn once."""
 
 from __future__ import annotations
 

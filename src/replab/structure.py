@@ -1,4 +1,4 @@
-"""A model's structure as it ran: layers, shapes, parameters and MACs, as a table and as a Mermaid flowchart."""
+"""A model's structure as it ran: layers, shapes, parameters and MACs, as a table and a Mermaid flowchart."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from replab.mermaid import draw
 
 @dataclass(frozen=True)
 class Structure:
-    """Shapes are without the batch dimension; MACs are for one image, counted by the rules of `replab.macs`."""
+    """Shapes are without the batch dimension; MACs are for one image, by the rules of `replab.macs`."""
 
     layers: list[Layer]  # in the order they were first called; those that never ran are last
     nodes: list[Node]  # calls of layers and free functions, in order; the first is the input
@@ -33,7 +33,7 @@ class Structure:
 
     def table(self) -> str:
         """Plain text: a line a layer, indented by nesting, then the totals."""
-        rows = [("layer", "output shape", "parameters", "MACs")]
+        rows: list[tuple[str, ...]] = [("layer", "output shape", "parameters", "MACs")]
         listed: list[str] = []
         for layer in self.layers:
             parents = [name for name in listed if not name or layer.name.startswith(name + ".")]
@@ -61,10 +61,10 @@ def _line(row: tuple[str, ...], widths: list[int]) -> str:
 
 
 def trace(model: Any, image: ImageSpec, batch: int = 2) -> Structure:
-    """Run the model once on zeros, in eval mode without gradients, on its own device; nothing about it changes.
+    """Run the model once on zeros, in eval mode without gradients, on its device; nothing about it changes.
 
-    MACs are multiply-accumulates of Linear, Conv, ConvTranspose, attention (projections, Q K^T and A V), recurrent
-    layers and matrix products, for one image; everything else counts 0.
+    MACs are multiply-accumulates of Linear, Conv, ConvTranspose, attention (projections, Q K^T and A V),
+    recurrent layers and matrix products, for one image; everything else counts 0.
     """
     lib = torch if isinstance(model, torch.nn.Module) else importlib.import_module("mytorch")
     example = next(iter(model.parameters()), lib.zeros(1))
@@ -82,7 +82,7 @@ def trace(model: Any, image: ImageSpec, batch: int = 2) -> Structure:
 
 @contextlib.contextmanager
 def _unchanged(model: Any, lib: Any) -> Iterator[None]:
-    """Eval mode without gradients; then each module's mode, the random state and the fast path are as before."""
+    """Eval mode without gradients; then modes, random state and fast path are as they were."""
     training = {module: module.training for module in model.modules()}
     with contextlib.ExitStack() as stack:
         if lib is torch:

@@ -21,7 +21,7 @@ class Attention(nn.Module):
         """Who looks at whom, (B, heads, T, T) with rows that sum to 1, and the values (B, heads, T, d)."""
         batch, count, width = tokens.shape
         qkv = self.qkv(tokens).reshape(batch, count, 3, self.heads, width // self.heads)
-        queries, keys, values = qkv.permute(2, 0, 3, 1, 4)  # each (B, heads, T, d)
+        queries, keys, values = qkv.permute(2, 0, 3, 1, 4).unbind(0)  # each (B, heads, T, d)
         scale = (width // self.heads) ** -0.5
         return (queries @ keys.transpose(-2, -1) * scale).softmax(dim=-1), values
 
