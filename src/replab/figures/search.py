@@ -26,6 +26,7 @@ def search(trials: Sequence[Mapping], chosen: int | None = None, title: str = ""
 
     The small number beside a point is the epoch of its best value.
     """
+    trials = [trial for trial in trials if trial["state"] in LOOKS]  # not those still running
     names = list(dict.fromkeys(name for trial in trials for name in trial["params"]))
     if not names:
         return style.message("no trial has been made yet", title or "Search")

@@ -197,10 +197,10 @@ def draw(ax: Axes, x: float, y: float, box: Box, total: int) -> None:
     first = style.short(" · ".join([f"{box.kinds[0]} {box.description}".strip(), *box.kinds[1:]]), 54)
     words = [style.short(box.name, 26)] if box.name else []
     if box.parameters:
-        words.append(f"{box.parameters:,} ({100 * share:.1f} %)" if share >= 0.0005 else f"{box.parameters:,}")
+        words.append(f"{box.parameters:,}" + (f" ({100 * share:.1f} %)" if share >= 0.0005 else ""))
     if box.macs:
         words.append(f"{big(box.macs)} MAC")
-    up = 0.28 if not words else 0.15
+    up = 0.15 if words else TALL / 2
     ax.text(middle, y + up, style.plain(first), ha="center", va="center", fontsize=8, color=style.INK)
     second = style.plain("  ·  ".join(words))
     ax.text(middle, y + 0.31, second, ha="center", va="center", fontsize=6.3, color=style.INK)
