@@ -14,7 +14,7 @@ import numpy as np
 from .dtypes import of_array
 from .gradmode import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
 from .gradmode import state as mode
-from .tensor import Tensor
+from .tensor import Tensor, attach
 
 __all__ = [
     "Function", "Node", "backward", "enable_grad", "grad", "inference_mode", "is_grad_enabled", "needs", "no_grad",
@@ -362,7 +362,6 @@ def register_hook(self: Tensor, hook: Callable) -> HookHandle:
     return HookHandle(hooks, hook)
 
 
-for _method in (backward, retain_grad, register_hook):
-    setattr(Tensor, _method.__name__, _method)
+attach(backward, retain_grad, register_hook)
 
 from .function import Function  # noqa: E402  (a Function is built on record)

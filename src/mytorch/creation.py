@@ -8,7 +8,7 @@ import numpy as np
 
 from .dtypes import default, of_array, require_cpu, to_numpy
 from .ops.shape import sizes_of
-from .tensor import Tensor
+from .tensor import Tensor, attach
 
 
 def _values(data: Any, dtype: Any) -> np.ndarray:
@@ -231,5 +231,4 @@ def _new(function: Any) -> Any:
     return method
 
 
-for _name, _function in dict(new_zeros=zeros, new_ones=ones, new_empty=empty, new_full=full).items():
-    setattr(Tensor, _name, _new(_function))
+attach(new_zeros=_new(zeros), new_ones=_new(ones), new_empty=_new(empty), new_full=_new(full))

@@ -9,7 +9,7 @@ import numpy as np
 
 from .dtypes import default, require_cpu, to_numpy
 from .ops.shape import sizes_of
-from .tensor import Tensor
+from .tensor import Tensor, attach
 
 
 class Generator:
@@ -213,5 +213,4 @@ def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Any = None) -> 
     return _filled(self, numpy_generator(generator).exponential(1 / lambd, self._array.shape))
 
 
-for _method in (uniform_, normal_, bernoulli_, random_, exponential_, bernoulli, multinomial):
-    setattr(Tensor, _method.__name__, _method)
+attach(uniform_, normal_, bernoulli_, random_, exponential_, bernoulli, multinomial)

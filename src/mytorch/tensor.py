@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -47,6 +47,31 @@ class Tensor:
 
     def __getattr__(self, name: str) -> Any:  # only for what is not there
         raise unsupported(f"Tensor.{name}")
+
+    # the operators: attached from ops/
+    __add__: Any
+    __radd__: Any
+    __sub__: Any
+    __rsub__: Any
+    __mul__: Any
+    __rmul__: Any
+    __truediv__: Any
+    __rtruediv__: Any
+    __floordiv__: Any
+    __mod__: Any
+    __pow__: Any
+    __rpow__: Any
+    __matmul__: Any
+    __neg__: Any
+    __invert__: Any
+    __and__: Any
+    __or__: Any
+    __lt__: Any
+    __le__: Any
+    __gt__: Any
+    __ge__: Any
+    __getitem__: Any
+    __setitem__: Any
 
     # what it is
     @property
@@ -264,6 +289,18 @@ class Tensor:
         if dtype is None:
             return f"torch.{of_array(self._array).legacy}"
         return self.to(BY_NAME[dtype.rpartition(".")[2]] if isinstance(dtype, str) else dtype)
+
+
+def named(*functions: Callable, **aliases: Any) -> dict[str, Any]:
+    return {f.__name__: f for f in functions} | aliases
+
+
+def attach(*functions: Callable, **aliases: Any) -> dict[str, Any]:
+    """Make functions (by their names, or the names given) methods of Tensor; the table is returned."""
+    table = named(*functions, **aliases)
+    for name, function in table.items():
+        setattr(Tensor, name, function)
+    return table
 
 
 def rebuild(kind: type, array: np.ndarray, requires_grad: bool) -> Tensor:

@@ -5,13 +5,18 @@ from __future__ import annotations
 from math import e, inf, nan, pi
 from typing import Any
 
-from . import compare, convert, elementwise, index, inplace, linalg, pointwise, reduce, shape
+from . import (
+    arrange, compare, convert, elementwise, gather, index, inplace, linalg, order, pointwise, reduce, shape,
+    statistics,
+)  # fmt: skip
 
-MODULES = (elementwise, pointwise, compare, reduce, shape, index, linalg, convert, inplace)
+MODULES = (
+    elementwise, pointwise, compare, reduce, statistics, order, shape, arrange, index, gather, linalg, convert, inplace
+)  # fmt: skip
 FUNCTIONS: dict[str, Any] = {
     name: function
     for module in MODULES
-    for name, function in {**module.METHODS, **getattr(module, "FUNCTIONS", {})}.items()
+    for name, function in {**getattr(module, "METHODS", {}), **getattr(module, "FUNCTIONS", {})}.items()
     if not name.startswith("__")
 }
 __all__ = ["FUNCTIONS", "MODULES", "e", "inf", "nan", "pi"]

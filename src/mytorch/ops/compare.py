@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import common, default
-from ..tensor import Tensor
+from ..tensor import Tensor, attach, named
 from .elementwise import _arrays, mismatch, quiet
 from .reduce import axes_of
 
@@ -140,17 +140,13 @@ def isin(elements: Tensor, test_elements: Any) -> Tensor:
     return Tensor(np.isin(elements._array, values))
 
 
-METHODS = dict(
-    eq=eq, ne=ne, not_equal=ne, lt=lt, less=lt, le=le, less_equal=le, gt=gt, greater=gt, ge=ge, greater_equal=ge,
-    logical_and=logical_and, logical_or=logical_or, logical_xor=logical_xor, logical_not=logical_not,
-    bitwise_and=bitwise_and, bitwise_or=bitwise_or, bitwise_xor=bitwise_xor, bitwise_not=bitwise_not,
-    bitwise_left_shift=bitwise_left_shift, bitwise_right_shift=bitwise_right_shift, isnan=isnan, isinf=isinf,
-    isfinite=isfinite, signbit=signbit, isposinf=isposinf, isneginf=isneginf, isclose=isclose, allclose=allclose,
-    equal=equal, all=all, any=any, nan_to_num=nan_to_num, heaviside=heaviside, is_nonzero=is_nonzero,
-    __eq__=_eq_operator, __ne__=_ne_operator, __lt__=lt, __le__=le, __gt__=gt, __ge__=ge, __and__=bitwise_and,
-    __rand__=bitwise_and, __or__=bitwise_or, __ror__=bitwise_or, __xor__=bitwise_xor, __rxor__=bitwise_xor,
-    __invert__=bitwise_not, __lshift__=bitwise_left_shift, __rshift__=bitwise_right_shift,
+METHODS = attach(
+    eq, ne, lt, le, gt, ge, logical_and, logical_or, logical_xor, logical_not, bitwise_and, bitwise_or,
+    bitwise_xor, bitwise_not, bitwise_left_shift, bitwise_right_shift, isnan, isinf, isfinite, signbit,
+    isposinf, isneginf, isclose, allclose, equal, all, any, nan_to_num, heaviside, is_nonzero, not_equal=ne,
+    less=lt, less_equal=le, greater=gt, greater_equal=ge, __eq__=_eq_operator, __ne__=_ne_operator,
+    __lt__=lt, __le__=le, __gt__=gt, __ge__=ge, __and__=bitwise_and, __rand__=bitwise_and, __or__=bitwise_or,
+    __ror__=bitwise_or, __xor__=bitwise_xor, __rxor__=bitwise_xor, __invert__=bitwise_not,
+    __lshift__=bitwise_left_shift, __rshift__=bitwise_right_shift,
 )  # fmt: skip
-FUNCTIONS = dict(isin=isin)
-for _name, _function in METHODS.items():
-    setattr(Tensor, _name, _function)
+FUNCTIONS = named(isin)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import BY_NAME, OF_NUMPY, device, dtype, require_cpu, to_numpy
-from ..tensor import Tensor
+from ..tensor import Tensor, attach, named
 from .elementwise import cast
 from .shape import clone
 
@@ -52,11 +52,8 @@ def result_type(a: Any, b: Any) -> dtype:
     return promoted(a, b)[0].dtype
 
 
-FUNCTIONS = dict(result_type=result_type)
-METHODS: dict = {}
-ONLY_METHODS = dict(
-    to=to, type_as=type_as, float=_to("float32"), double=_to("float64"), half=_to("float16"), long=_to("int64"),
+FUNCTIONS = named(result_type)
+attach(
+    to, type_as, float=_to("float32"), double=_to("float64"), half=_to("float16"), long=_to("int64"),
     int=_to("int32"), short=_to("int16"), char=_to("int8"), byte=_to("uint8"), bool=_to("bool"),
 )  # fmt: skip
-for _name, _function in ONLY_METHODS.items():
-    setattr(Tensor, _name, _function)

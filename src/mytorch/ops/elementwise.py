@@ -8,7 +8,7 @@ import numpy as np
 
 from ..autograd import record
 from ..dtypes import common, common_scalar, default
-from ..tensor import Tensor
+from ..tensor import Tensor, attach
 
 quiet = np.errstate  # torch gives inf and nan without a warning
 
@@ -306,11 +306,9 @@ def floor_divide(input: Tensor, other: Any) -> Tensor:
         return Tensor(np.floor_divide(a.astype(kind, copy=False), b.astype(kind, copy=False)))
 
 
-METHODS = dict(
-    add=add, sub=sub, subtract=sub, mul=mul, multiply=mul, div=div, divide=div, true_divide=div, pow=pow, neg=neg,
-    negative=neg, sqrt=sqrt, exp=exp, log=log, trunc=trunc, fix=trunc, floor_divide=floor_divide,
-    __add__=add, __radd__=add, __sub__=sub, __rsub__=rsub, __mul__=mul, __rmul__=mul, __truediv__=div,
-    __rtruediv__=rdiv, __neg__=neg, __pos__=positive, __pow__=pow, __rpow__=rpow, __floordiv__=floor_divide,
+METHODS = attach(
+    add, sub, mul, div, pow, neg, sqrt, exp, log, trunc, floor_divide, subtract=sub, multiply=mul,
+    divide=div, true_divide=div, negative=neg, fix=trunc, __add__=add, __radd__=add, __sub__=sub,
+    __rsub__=rsub, __mul__=mul, __rmul__=mul, __truediv__=div, __rtruediv__=rdiv, __neg__=neg,
+    __pos__=positive, __pow__=pow, __rpow__=rpow, __floordiv__=floor_divide,
 )  # fmt: skip
-for _name, _function in METHODS.items():
-    setattr(Tensor, _name, _function)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd import record, record_view
-from ..tensor import Tensor
+from ..tensor import Tensor, attach
 
 
 def plain_index(key: Any) -> tuple[Any, bool, list[Tensor]]:
@@ -78,6 +78,4 @@ def index_error(fault: IndexError, a: np.ndarray, index: tuple) -> Exception:
     return IndexError(str(fault).replace("axis", "dimension"))
 
 
-METHODS = dict(__getitem__=getitem)
-for _name, _function in METHODS.items():
-    setattr(Tensor, _name, _function)
+METHODS = attach(__getitem__=getitem)

@@ -13,7 +13,7 @@ import numpy as np
 from ..autograd import edge_of, record, replace_history
 from ..autograd import mode as grad_mode
 from ..dtypes import of_array
-from ..tensor import Tensor
+from ..tensor import Tensor, attach
 from . import elementwise, index, pointwise
 from .elementwise import cast, mismatch, quiet, unbroadcast
 
@@ -216,25 +216,16 @@ def setitem(self: Tensor, key: Any, value: Any) -> None:
         self._version[0] += 1
 
 
-METHODS = dict(
-    add_=add_, sub_=sub_, subtract_=sub_, mul_=mul_, multiply_=mul_, div_=div_, divide_=div_, addcmul_=addcmul_,
-    addcdiv_=addcdiv_, fill_=fill_, zero_=zero_, copy_=copy_, __setitem__=setitem, __iadd__=add_, __isub__=sub_,
-    __imul__=mul_, __itruediv__=div_,
-    **{
-        name + "_": inplace(table[name])
-        for table, names in (
-            (elementwise.METHODS, "pow neg sqrt exp log trunc floor_divide"),
-            (
-                pointwise.METHODS,
-                "sin cos tan atan log2 log10 log1p expm1 rsqrt reciprocal tanh sigmoid relu abs square floor ceil "
-                "sign round frac clamp clip clamp_min clamp_max masked_fill lerp remainder fmod",
-            ),
-        )
-        for name in names.split()
-    },
+_ELEMENTWISE = ("pow", "neg", "sqrt", "exp", "log", "trunc", "floor_divide")
+_POINTWISE = (
+    "sin", "cos", "tan", "atan", "log2", "log10", "log1p", "expm1", "rsqrt", "reciprocal", "tanh", "sigmoid", "relu",
+    "abs", "square", "floor", "ceil", "sign", "round", "frac", "clamp", "clip", "clamp_min", "clamp_max",
+    "masked_fill", "lerp", "remainder", "fmod",
 )  # fmt: skip
-METHODS["__ipow__"] = METHODS["pow_"]
-METHODS["__ifloordiv__"] = METHODS["floor_divide_"]
-METHODS["__imod__"] = METHODS["remainder_"]
-for _name, _function in METHODS.items():
-    setattr(Tensor, _name, _function)
+METHODS = attach(
+    add_, sub_, mul_, div_, addcmul_, addcdiv_, fill_, zero_, copy_, subtract_=sub_, multiply_=mul_, divide_=div_,
+    __setitem__=setitem, __iadd__=add_, __isub__=sub_, __imul__=mul_, __itruediv__=div_,
+    **{name + "_": inplace(elementwise.METHODS[name]) for name in _ELEMENTWISE},
+    **{name + "_": inplace(pointwise.METHODS[name]) for name in _POINTWISE},
+)  # fmt: skip
+attach(__ipow__=METHODS["pow_"], __ifloordiv__=METHODS["floor_divide_"], __imod__=METHODS["remainder_"])

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from ..autograd import record
-from ..tensor import Tensor
-from .elementwise import unbroadcast
+from ..tensor import Tensor, attach, named
+from .elementwise import add, mul, unbroadcast
+from .shape import permute, reshape, unsqueeze
 
 
 def matmul(input: Tensor, other: Tensor) -> Tensor:
@@ -88,6 +89,124 @@ def rmatmul(input: Tensor, other: Any) -> Tensor:
     return matmul(Tensor(np.asarray(other)), input)
 
 
-METHODS = dict(matmul=matmul, __matmul__=matmul, __rmatmul__=rmatmul)
-for _name, _function in METHODS.items():
-    setattr(Tensor, _name, _function)
+def _of_ranks(name: str, ranks: tuple[int, int], words: str) -> Any:
+    """A product that takes tensors of certain ranks only."""
+
+    def op(input: Tensor, other: Tensor) -> Tensor:
+        if (input._array.ndim, other._array.ndim) != ranks:
+            raise RuntimeError(
+                f"{words}, but got {input._array.ndim}D and {other._array.ndim}D (use matmul for others)"
+            )
+        return matmul(input, other)
+
+    op.__name__ = op.__qualname__ = name
+    return op
+
+
+mm = _of_ranks("mm", (2, 2), "mm takes two matrices: self must be a matrix")
+bmm = _of_ranks("bmm", (3, 3), "batch1 must be a 3D tensor")
+mv = _of_ranks("mv", (2, 1), "mv takes a matrix and a vector: vector + matrix @ vector expected")
+dot = _of_ranks("dot", (1, 1), "1D tensors expected")
+
+
+def outer(input: Tensor, vec2: Tensor) -> Tensor:
+    if input._array.ndim != 1 or vec2._array.ndim != 1:
+        raise RuntimeError(
+            f"outer: Expected 1-D argument self, but got {input._array.ndim}-D and {vec2._array.ndim}-D"
+        )
+    return mul(unsqueeze(input, 1), unsqueeze(vec2, 0))
+
+
+def _scaled(x: Tensor, by: Any) -> Tensor:
+    return x if by == 1 else mul(x, by)
+
+
+def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    return add(_scaled(input, beta), _scaled(mm(mat1, mat2), alpha))
+
+
+def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    return add(_scaled(input, beta), _scaled(mv(mat, vec), alpha))
+
+
+def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    return add(_scaled(input, beta), _scaled(bmm(batch1, batch2), alpha))
+
+
+def einsum(equation: str, *operands: Any) -> Tensor:
+    """Sums of products by index letters; each operand's gradient is an einsum too."""
+    tensors = (
+        list(operands[0]) if len(operands) == 1 and isinstance(operands[0], (list, tuple)) else list(operands)
+    )
+    arrays = [t._array for t in tensors]
+    inputs, output = _letters(equation.replace(" ", ""), [a.ndim for a in arrays])
+    try:
+        out = np.einsum(",".join(inputs) + "->" + output, *arrays, optimize=len(arrays) > 1)
+    except ValueError as fault:
+        raise RuntimeError(f"einsum(): operands do not fit '{equation}': {fault}") from None
+    sizes = {c: n for term, a in zip(inputs, arrays) for c, n in zip(term, a.shape) if n != 1}
+
+    def einsum_backward(g: np.ndarray) -> list:
+        grads = []
+        for i, (term, a) in enumerate(zip(inputs, arrays)):
+            others = [x for j, x in enumerate(arrays) if j != i]
+            terms = [output, *[x for j, x in enumerate(inputs) if j != i]]
+            # letters only this operand has were summed over: their gradient is the same at each place
+            distinct = "".join(dict.fromkeys(term))
+            kept = "".join(c for c in distinct if any(c in x for x in terms))
+            part = np.einsum(",".join(terms) + "->" + kept, g, *others, optimize=bool(others))
+            part = part.reshape([part.shape[kept.index(c)] if c in kept else 1 for c in distinct])
+            part = np.broadcast_to(part, [sizes.get(c, 1) for c in distinct])
+            if len(distinct) < len(term):  # a repeated letter takes a diagonal
+                full = np.zeros(a.shape, part.dtype)
+                grid = dict(zip(distinct, np.ogrid[tuple(slice(n) for n in part.shape)]))
+                full[tuple(grid[c] for c in term)] = part
+                part = full
+            grads.append(unbroadcast(part, a.shape))
+        return grads
+
+    return record(out, tensors, einsum_backward, tensors)
+
+
+def _letters(equation: str, ranks: list[int]) -> tuple[list[str], str]:
+    """Terms with `...` written out as letters, and the output (by torch's rule if it is not given)."""
+    left, arrow, output = equation.partition("->")
+    terms = left.split(",")
+    if len(terms) != len(ranks):
+        raise RuntimeError(
+            f"einsum(): more operands were provided than specified in the equation '{equation}'"
+        )
+    free = [c for c in "ZYXWVUTSRQPONMLKJIHGFEDCBA" if c not in equation]
+    hidden = [n - len(t.replace("...", "")) if "..." in t else 0 for n, t in zip(ranks, terms)]
+    dots = "".join(free[: max(hidden)])
+    terms = [t.replace("...", dots[len(dots) - h :]) for t, h in zip(terms, hidden)]
+    if not arrow:
+        letters = "".join(terms)
+        output = dots + "".join(sorted(c for c in set(letters) - set(dots) if letters.count(c) == 1))
+    return terms, output.replace("...", dots)
+
+
+def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
+    """Sum over pairs of dims: the last `dims` of a with the first of b, or two lists of dims."""
+    na, nb = a._array.ndim, b._array.ndim
+    if isinstance(dims, int):
+        over_a, over_b = list(range(na - dims, na)), list(range(dims))
+    else:
+        over_a, over_b = [d % na for d in dims[0]], [d % nb for d in dims[1]]
+    left = [i for i in range(na) if i not in over_a]
+    right = [i for i in range(nb) if i not in over_b]
+    shape_a, shape_b = a._array.shape, b._array.shape
+    n = int(np.prod([shape_a[i] for i in over_a]))
+    product = matmul(reshape(permute(a, left + over_a), -1, n), reshape(permute(b, over_b + right), n, -1))
+    return reshape(product, [shape_a[i] for i in left] + [shape_b[i] for i in right])
+
+
+def trace(input: Tensor) -> Tensor:
+    return input.diagonal().sum()
+
+
+METHODS = attach(
+    matmul, mm, bmm, mv, dot, outer, addmm, addmv, baddbmm, trace, ger=outer, __matmul__=matmul,
+    __rmatmul__=rmatmul,
+)  # fmt: skip
+FUNCTIONS = named(einsum, tensordot)

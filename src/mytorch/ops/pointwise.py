@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd import record
-from ..tensor import Tensor
+from ..tensor import Tensor, attach, named
 from .elementwise import cast, floating, mismatch, promoted, quiet, unbroadcast
 
 
@@ -54,9 +54,8 @@ def tanh(input: Tensor) -> Tensor:
 
 
 def sigmoid_array(x: np.ndarray) -> np.ndarray:
-    """1 / (1 + exp(-x)) from exp(-|x|), which never overflows."""
-    e = np.exp(-np.abs(x))
-    return np.where(x >= 0, 1, e) / (1 + e)
+    """1 / (1 + exp(-x)) as exp(min(x, 0)) / (1 + exp(-|x|)): nothing overflows, small values keep their digits."""
+    return np.exp(np.minimum(x, 0)) / (1 + np.exp(-np.abs(x)))
 
 
 def sigmoid(input: Tensor) -> Tensor:
@@ -234,22 +233,16 @@ def atan2(input: Tensor, other: Tensor) -> Tensor:
     return record(np.arctan2(a, b), (y, x), atan2_backward, (y, x))
 
 
-METHODS = dict(
-    sin=sin, cos=cos, tan=tan, asin=asin, arcsin=asin, acos=acos, arccos=acos, atan=atan, arctan=atan, sinh=sinh,
-    cosh=cosh, asinh=asinh, acosh=acosh, atanh=atanh, log2=log2, log10=log10, log1p=log1p, expm1=expm1, exp2=exp2,
-    rsqrt=rsqrt, reciprocal=reciprocal, deg2rad=deg2rad, rad2deg=rad2deg, tanh=tanh, sigmoid=sigmoid, relu=relu,
-    abs=abs, absolute=abs, square=square, floor=floor, ceil=ceil, sign=sign, sgn=sign, round=round, frac=frac,
-    clamp=clamp, clip=clip, clamp_min=clamp_min, clamp_max=clamp_max, maximum=maximum, minimum=minimum,
-    masked_fill=masked_fill, lerp=lerp, addcmul=addcmul, addcdiv=addcdiv, remainder=remainder, fmod=fmod, atan2=atan2,
-    __abs__=abs, __mod__=remainder, __rmod__=rremainder,
-)  # fmt: skip
-FUNCTIONS = dict(where=where)
-for _name, _function in METHODS.items():
-    setattr(Tensor, _name, _function)
-
-
 def _where_method(self: Tensor, condition: Tensor, other: Any) -> Tensor:
     return where(condition, self, other)
 
 
-Tensor.where = _where_method  # type: ignore[method-assign]
+METHODS = attach(
+    sin, cos, tan, asin, acos, atan, sinh, cosh, asinh, acosh, atanh, log2, log10, log1p, expm1, exp2, rsqrt,
+    reciprocal, deg2rad, rad2deg, tanh, sigmoid, relu, abs, square, floor, ceil, sign, round, frac, clamp,
+    clip, clamp_min, clamp_max, maximum, minimum, masked_fill, lerp, addcmul, addcdiv, remainder, fmod,
+    atan2, arcsin=asin, arccos=acos, arctan=atan, absolute=abs, sgn=sign, __abs__=abs, __mod__=remainder,
+    __rmod__=rremainder,
+)  # fmt: skip
+FUNCTIONS = named(where)
+attach(where=_where_method)

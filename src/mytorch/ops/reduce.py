@@ -8,7 +8,7 @@ import numpy as np
 
 from ..autograd import record
 from ..dtypes import INT64, to_numpy
-from ..tensor import Tensor
+from ..tensor import Tensor, attach
 from .elementwise import cast
 from .pointwise import maximum, minimum
 
@@ -113,6 +113,4 @@ def min(input: Tensor, dim: Any = None, keepdim: bool = False) -> Any:
     return _extreme(input, dim, keepdim, np.argmin, np.min, minimum)
 
 
-METHODS = dict(sum=sum, mean=mean, max=max, min=min)
-for _name, _function in METHODS.items():
-    setattr(Tensor, _name, _function)
+METHODS = attach(sum, mean, max, min)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..autograd import record, record_view
 from ..dtypes import common
-from ..tensor import Tensor
+from ..tensor import Tensor, attach, named
 from .elementwise import cast, unbroadcast
 from .reduce import axis_of
 
@@ -229,15 +229,12 @@ def _one_dtype(tensors: list[Tensor]) -> list[Tensor]:
     return [cast(t, total.dtype) for t in tensors]
 
 
-METHODS = dict(
-    reshape=reshape, flatten=flatten, unflatten=unflatten, ravel=ravel, transpose=transpose, swapaxes=transpose,
-    swapdims=transpose, permute=permute, movedim=movedim, moveaxis=movedim, t=t, squeeze=squeeze,
-    unsqueeze=unsqueeze, broadcast_to=broadcast_to, clone=clone,
+METHODS = attach(
+    reshape, flatten, unflatten, ravel, transpose, permute, movedim, t, squeeze, unsqueeze, broadcast_to,
+    clone, swapaxes=transpose, swapdims=transpose, moveaxis=movedim,
 )  # fmt: skip
-FUNCTIONS = dict(cat=cat, concat=cat, concatenate=cat, stack=stack)
-ONLY_METHODS = dict(
-    view=view, view_as=view_as, reshape_as=reshape_as, expand=expand, expand_as=expand_as, contiguous=contiguous,
-    T=property(_all_reversed), mT=property(_matrix_transpose), H=property(_matrix_transpose),
+FUNCTIONS = named(cat, stack, concat=cat, concatenate=cat)
+attach(
+    view, view_as, reshape_as, expand, expand_as, contiguous, T=property(_all_reversed),
+    mT=property(_matrix_transpose), H=property(_matrix_transpose),
 )  # fmt: skip
-for _name, _function in {**METHODS, **ONLY_METHODS}.items():
-    setattr(Tensor, _name, _function)
