@@ -105,6 +105,8 @@ def _run(model: Any, x: Any, batch: int, watch: Callable[[Recorder], Any]) -> St
     recorder = Recorder(model, x, batch)
     hooks = []
     for module in model.modules():
+        if isinstance(module, torch.jit.ScriptModule):
+            continue  # takes no hooks: its inside stays unseen
         hooks.append(module.register_forward_pre_hook(recorder.enter, with_kwargs=True))
         hooks.append(module.register_forward_hook(recorder.leave, with_kwargs=True))
     try:

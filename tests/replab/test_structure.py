@@ -221,6 +221,14 @@ def test_what_cannot_be_followed_is_a_chain_in_call_order(kind):
     assert chart.into("output") == [{"Linear 4→10"}]
 
 
+@pytest.mark.filterwarnings("ignore:.*torch.jit.script")
+def test_a_scripted_part_is_counted_though_its_inside_is_unseen():
+    scripted = torch.jit.script(nn.Sequential(nn.Flatten(), nn.Linear(192, 4)))
+    found = trace(nn.Sequential(scripted, nn.Linear(4, 10)), SMALL)
+    assert found.parameters == 772 + 50
+    assert Chart(found.mermaid()).into("Linear 4→10") == [{"input<br/>3×8×8"}]
+
+
 def test_a_model_that_fails_says_so_itself():
     with pytest.raises(RuntimeError, match="mat1 and mat2"):
         trace(nn.Sequential(nn.Flatten(), nn.Linear(3, 10)), SMALL)

@@ -29,7 +29,7 @@ class NanoViT(nn.Module):
         layer = nn.TransformerEncoderLayer(
             width, heads, ffn, dropout, batch_first=True, norm_first=norm_first
         )
-        # Nested tensors need a padding mask and post-norm; asking for none keeps pre-norm free of a warning.
+        # It copies the layer, so all start alike. Without nested tensors pre-norm is free of a warning.
         self.encoder = nn.TransformerEncoder(layer, depth, enable_nested_tensor=False)
         self.norm = nn.LayerNorm(width)
         self.head = nn.Linear(width, image.classes)

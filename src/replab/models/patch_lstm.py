@@ -1,7 +1,8 @@
 """Bidirectional LSTM over patches. On CIFAR-10 (notes/patch-lstm): 2,536,842 parameters, 68.11 %.
 
-`readout="last"` is as published: the last time step, whose backward half has seen one patch only. `ends`
-takes each direction where it has seen all, `mean` averages over time.
+`readout="last"` is as published: the last time step, whose backward half has seen one patch only, so that
+262,144 weights (the backward recurrence of the last layer) never get a gradient. `ends` takes each direction
+where it has seen all, `mean` averages over time.
 """
 
 import torch

@@ -111,6 +111,8 @@ def test_patch_lstm_last_step_is_blind_backwards_and_ends_and_mean_are_not():
         difference = (model._read(changed) - model._read(states)).abs()[0]
         assert difference.shape == (16,)
         seen[readout] = difference[8:].max().item()  # the backward half
+        model(batch).sum().backward()
+        assert bool(model.lstm.weight_hh_l0_reverse.grad.any()) == (readout != "last")
     assert seen["last"] == 0
     assert seen["mean"] > 1e-4
     assert seen["ends"] > 1e-4
