@@ -40,11 +40,8 @@ def crop(x: Tensor, generator: torch.Generator, black: Tensor, pad: int = 4) -> 
     top, left = torch.randint(0, 2 * pad + 1, (2, b), generator=generator).to(x.device)
     padded = black.expand(b, c, h + 2 * pad, w + 2 * pad).clone()
     padded[:, :, pad : pad + h, pad : pad + w] = x
-    rows = top.view(-1, 1) + torch.arange(h, device=x.device)  # (B, H)
-    columns = left.view(-1, 1) + torch.arange(w, device=x.device)  # (B, W)
-    # rows, then columns: two gathers of whole lines are faster than one of single pixels
-    lines = padded.gather(2, rows.view(b, 1, h, 1).expand(b, c, h, w + 2 * pad))
-    return lines.gather(3, columns.view(b, 1, 1, w).expand(b, c, h, w))
+    windows = padded.unfold(2, h, 1).unfold(3, w, 1)  # a view: (B, C, 2 pad + 1, 2 pad + 1, H, W)
+    return windows[torch.arange(b, device=x.device), :, top, left]
 
 
 def cutout(x: Tensor, generator: torch.Generator, black: Tensor, side: int = 8) -> Tensor:

@@ -1,7 +1,7 @@
 """Decoded sets kept as memory-mapped .npy under a name made of the files' content: decoded once, never stale.
 
 Hashing a large folder's bytes takes a while, so a second, quicker name (file names, sizes, times, inodes)
-leads to the first. An entry is a folder, written under another name and renamed, so two processes may build it
+leads to the first. An entry is a folder, written under another name and renamed: two processes may build it
 at once. A damaged entry is built anew; where nothing can be written everything works uncached.
 """
 

@@ -56,7 +56,7 @@ def layout(names: Iterable[str], where: str) -> Layout:
         if counts[name] < 2:
             what = f"class {name!r}" if name else "a set of images"
             raise DataError(
-                f"{where}: {what} must have at least 2 images, one to train and one to test on, got {counts[name]}:"
+                f"{where}: {what} must have at least 2 images, to train and to test, got {counts[name]}:"
                 " add images or remove it"
             )
     return Layout(files, labels, classes, None)
