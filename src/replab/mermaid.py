@@ -187,4 +187,5 @@ def _size(shape: Shape) -> str:
 
 
 def _quoted(text: str) -> str:
-    return text.replace("&", "&amp;").replace('"', "#quot;").replace("<", "&lt;").replace(">", "&gt;")
+    codes = {"#": "#35;", '"': "#quot;", "&": "&amp;", "<": "&lt;", ">": "&gt;"}
+    return "".join(codes.get(letter, letter) for letter in text)

@@ -257,9 +257,9 @@ def test_blocks_whose_results_are_used_elsewhere_are_not_folded_away():
 
 
 def test_labels_with_quotes_stay_inside_their_quotes():
-    odd = type('Say "hi" <now>', (nn.Module,), {"forward": lambda self, x: x.flatten(1)})
+    odd = type('Say "hi" <now> #1', (nn.Module,), {"forward": lambda self, x: x.flatten(1)})
     chart = Chart(trace(nn.Sequential(odd()), SMALL).mermaid())
-    assert "Say #quot;hi#quot; &lt;now&gt;" in chart.nodes.values()
+    assert "Say #quot;hi#quot; &lt;now&gt; #35;1" in chart.nodes.values()
 
 
 def test_tracing_leaves_no_trace():
