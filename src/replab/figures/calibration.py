@@ -8,6 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from replab.figures import style
+from replab.statistics import wilson
 
 
 def calibration(
@@ -34,8 +35,10 @@ def calibration(
     style.dress(upper, "", "right (%)", grid="both")
     upper.plot([0, 100], [0, 100], color=style.GREY, linewidth=1, linestyle=(0, (4, 2)), label="perfect")
     upper.bar(middles[full], 100 * right[full], 0.92 * width, color=style.SKY, alpha=0.75, label="right")
-    low, high = wilson(right[full], count[full])
-    reach = 100 * np.clip([right[full] - low, high - right[full]], 0, None)
+    ends = np.array(
+        [wilson(round(n * share), int(n)) for n, share in zip(count[full], right[full])]
+    )  # (bins, 2)
+    reach = 100 * np.abs(ends.T - right[full])
     upper.errorbar(100 * sure[full], 100 * right[full], reach, fmt="none", ecolor=style.BLUE, elinewidth=1.2)
     upper.plot(
         100 * sure[full], 100 * right[full], "o", color=style.BLUE, markersize=4, label="mean confidence"
@@ -64,11 +67,3 @@ def reliability(
     count = np.bincount(place, minlength=bins)
     some = np.maximum(count, 1)
     return count, np.bincount(place, confidence, bins) / some, np.bincount(place, correct, bins) / some
-
-
-def wilson(share: np.ndarray, count: np.ndarray, z: float = 1.96) -> tuple[np.ndarray, np.ndarray]:
-    """Wilson's interval for a share of `count`: sensible near 0 and 1 and for few images."""
-    scale = 1 + z**2 / count
-    middle = (share + z**2 / (2 * count)) / scale
-    half = z / scale * np.sqrt(share * (1 - share) / count + z**2 / (4 * count**2))
-    return middle - half, middle + half

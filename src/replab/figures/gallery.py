@@ -31,7 +31,9 @@ def gallery(
     )
     wrong = np.flatnonzero(labels != predicted)
     if not len(wrong):
-        return style.message(f"no mistakes: all {len(labels):,} images were read right", title)
+        return style.message(
+            f"no mistakes among {len(labels):,} images" if len(labels) else "no mistakes", title
+        )
     shown = wrong[np.argsort(-confidence[wrong], kind="stable")][:count]
     captions = [
         f"{style.short(classes[labels[i]], 19)} → {style.short(classes[predicted[i]], 19)} "
@@ -39,13 +41,8 @@ def gallery(
         for i in shown
     ]
     if not title:
-        title = f"{len(wrong):,} of {len(labels):,} wrong"
-    if len(shown) > 1:
-        title += (
-            f": the {len(shown)} surest mistakes"
-            if len(shown) < len(wrong)
-            else ": all mistakes, surest first"
-        )
+        which = f"the {len(shown)} surest" if len(shown) < len(wrong) else "surest first"
+        title = f"{len(wrong):,} of {len(labels):,} wrong, {which}"
     return grid(np.asarray(pixels)[shown], captions, title=title)
 
 

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from replab.figures.calibration import calibration, reliability, wilson
+from replab.figures.calibration import calibration, reliability
 from replab.tasks.classify import calibration_error
 
 
@@ -38,9 +38,3 @@ def test_bins_hold_every_answer_once(answers, bins):
     assert count.sum() == len(answers)
     assert np.isclose((count * sure).sum(), confidence.sum())
     assert np.isclose((count * right).sum(), correct.sum())
-
-
-def test_wilson_keeps_inside_zero_and_one():
-    low, high = wilson(np.array([0.0, 0.5, 1.0]), np.array([10, 100, 10]))
-    assert np.allclose(low, [0, 0.4038, 0.7225], atol=1e-4)
-    assert np.allclose(high, [0.2775, 0.5962, 1], atol=1e-4)

@@ -24,13 +24,15 @@ def test_most_confident_mistakes_first(look):
 def test_only_the_first_few_of_many(look):
     labels = np.zeros(100, int)
     figure = gallery(images(100), labels, labels + 1, np.linspace(0.4, 1, 100), CLASSES)
-    assert "100 of 100 wrong: the 32 surest mistakes" in look(figure)
+    assert "100 of 100 wrong, the 32 surest" in look(figure)
     assert len(figure.axes[0].images) == 32
 
 
 def test_no_mistakes_say_so(look):
     labels = np.array([0, 1, 2])
-    assert "no mistakes: all 3 images" in look(gallery(images(3), labels, labels, [1.0] * 3, CLASSES, "mlp"))
+    assert "no mistakes among 3 images" in look(gallery(images(3), labels, labels, [1.0] * 3, CLASSES, "mlp"))
+    none = np.array([], dtype=int)
+    assert "no mistakes" in look(gallery(images(0), none, none, none, CLASSES)).split("\n")
 
 
 def test_one_mistake_with_long_names(look, assert_no_overlap):

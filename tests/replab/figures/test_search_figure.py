@@ -14,7 +14,7 @@ TRIALS = [
     trial(0, 1e-4, 0.5),
     trial(1, 1e-3, 0.3),
     trial(2, 1e-2, 0.4, "pruned"),
-    trial(3, 0.1, None, "failed"),
+    trial(3, 0.1, 0.2, "failed"),
 ]
 
 
