@@ -83,7 +83,7 @@ class Adam(Optimizer):
             v *= beta2
             v += room
             if amsgrad:
-                np.maximum(top, v, top)
+                np.maximum(top, v, out=top)
                 v = top
             np.sqrt(v, room)
             room += eps

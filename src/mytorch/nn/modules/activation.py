@@ -35,10 +35,6 @@ class ReLU6(_InPlace):
     def forward(self, input: Tensor) -> Tensor:
         return F.relu6(input, self.inplace)
 
-    def extra_repr(self) -> str:
-        # torch derives ReLU6 from Hardtanh and prints its bounds.
-        return "min_val=0.0, max_val=6.0" + (", inplace=True" if self.inplace else "")
-
 
 class LeakyReLU(_InPlace):
     def __init__(self, negative_slope: float = 1e-2, inplace: bool = False):

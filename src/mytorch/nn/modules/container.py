@@ -230,8 +230,7 @@ class ParameterList(Module):
         for name, parameter in self._parameters.items():
             size = "x".join(str(length) for length in parameter.shape)  # type: ignore[union-attr]
             kind = str(parameter.dtype)  # type: ignore[union-attr]
-            lines.append(f"({name}): Parameter containing: [{kind} of size {size}]")
-        # A list of one still prints over several lines.
+            lines.append(f"  ({name}): Parameter containing: [{kind} of size {size}]")
         return "\n".join(lines)
 
 

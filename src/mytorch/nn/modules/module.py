@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from mytorch.nn.parameter import Parameter
 from mytorch.tensor import Tensor
 
@@ -115,15 +113,15 @@ class Module(Traversal, State, Conversion):
         if isinstance(value, Parameter):
             self._forget(name, "_parameters")
             self.register_parameter(name, value)
-        elif isinstance(value, Module):
-            self._forget(name, "_modules")
-            self._modules[name] = value
         elif name in tables.get("_parameters", ()):
             if value is not None:
                 raise TypeError(
                     f"cannot assign '{_typename(value)}' as parameter '{name}' (torch.nn.Parameter or None expected)"
                 )
             self._parameters[name] = None
+        elif isinstance(value, Module):
+            self._forget(name, "_modules")
+            self._modules[name] = value
         elif name in tables.get("_modules", ()):
             if value is not None:
                 raise TypeError(
@@ -239,6 +237,6 @@ def _add_hook(hooks: dict, hook: Callable, prepend: bool, with_kwargs: bool) -> 
 
 def _typename(value: Any) -> str:
     if isinstance(value, Tensor):
-        return "torch.FloatTensor" if value._array.dtype == np.float32 else "torch.Tensor"
+        return value.type()
     kind = type(value)
     return kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"

@@ -1,4 +1,4 @@
-"""Schedules that change the current rate by a factor or an amount each epoch, so that several can be chained."""
+"""Schedules that change the current rate by a factor each epoch, so that several can be chained."""
 
 from __future__ import annotations
 
@@ -113,10 +113,7 @@ class CosineAnnealingLR(LRScheduler):
     def get_lr(self) -> list[float]:
         epoch, low = self.last_epoch, self.eta_min
         if self._is_initial:
-            if epoch <= 0:
-                return self._current()
-            height = (1 + math.cos(math.pi * epoch / self.T_max)) / 2
-            return [low + (base - low) * height for base in self.base_lrs]
+            return self._current()
         if (epoch - 1 - self.T_max) % (2 * self.T_max) == 0:  # at the bottom the ratio below is 0/0
             rise = (1 - math.cos(math.pi / self.T_max)) / 2
             return [lr + (base - low) * rise for lr, base in zip(self._current(), self.base_lrs)]

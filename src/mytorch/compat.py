@@ -1,0 +1,171 @@
+"""Running code that says `import torch` on mytorch: a whole script, or one file beside a real torch.
+
+run_script puts mytorch into sys.modules under torch's names and runs the script; `python -m mytorch` does that.
+import_as_torch leaves sys.modules alone: the file's own `import` statements are answered with mytorch, so the same
+process may hold real torch as well.
+"""
+
+from __future__ import annotations
+
+import builtins
+import importlib
+import importlib.machinery
+import importlib.util
+import runpy
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+_TORCH = {
+    "torch": "mytorch",
+    "torch.autograd": "mytorch.autograd",
+    "torch.backends": "mytorch.backends",
+    "torch.cuda": "mytorch.cuda",
+    "torch.nn": "mytorch.nn",
+    "torch.nn.functional": "mytorch.nn.functional",
+    "torch.nn.init": "mytorch.nn.init",
+    "torch.nn.modules": "mytorch.nn.modules",
+    "torch.nn.parameter": "mytorch.nn.parameter",
+    "torch.nn.utils": "mytorch.nn.utils",
+    "torch.optim": "mytorch.optim",
+    "torch.optim.lr_scheduler": "mytorch.optim.lr_scheduler",
+    "torch.optim.optimizer": "mytorch.optim.optimizer",
+    "torch.random": "mytorch.random",
+    "torch.utils": "mytorch.utils",
+    "torch.utils.data": "mytorch.utils.data",
+    "torchvision.datasets": "mytorch.datasets",
+    "torchvision.transforms": "mytorch.transforms",
+}
+
+
+class UnsupportedImport(ImportError, NotImplementedError):
+    """A module torch has and mytorch has not."""
+
+
+def torch_module(name: str) -> ModuleType:
+    """mytorch's module for a torch or torchvision module's name."""
+    if name == "torchvision":
+        package = ModuleType("torchvision", "mytorch's datasets and transforms under torchvision's name")
+        package.datasets = torch_module("torchvision.datasets")  # type: ignore[attr-defined]
+        package.transforms = torch_module("torchvision.transforms")  # type: ignore[attr-defined]
+        return package
+    if name not in _TORCH:
+        raise UnsupportedImport(f"mytorch has no module '{name}'; supported: docs/mytorch.md", name=name)
+    return importlib.import_module(_TORCH[name])
+
+
+def is_torch(name: str) -> bool:
+    return name.partition(".")[0] in ("torch", "torchvision")
+
+
+class _Refuse:
+    """A finder that is asked for the torch modules that are not in sys.modules, and names what is missing."""
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> None:
+        if is_torch(name):
+            torch_module(name)  # raises
+
+
+def run_script(path: str, argv: Sequence[str] = ()) -> dict[str, Any]:
+    """Runs a Python file as __main__ with mytorch in torch's place; gives its global names."""
+    kept = {name: module for name, module in sys.modules.items() if is_torch(name)}
+    old_argv, old_path = sys.argv, sys.path[:]
+    refuse: Any = _Refuse()
+    for name in kept:
+        del sys.modules[name]
+    try:
+        for name in (*_TORCH, "torchvision"):
+            sys.modules[name] = torch_module(name)
+        sys.meta_path.insert(0, refuse)
+        sys.argv = [path, *argv]
+        sys.path.insert(0, str(Path(path).resolve().parent))
+        return runpy.run_path(path, run_name="__main__")
+    finally:
+        sys.argv, sys.path[:] = old_argv, old_path
+        sys.meta_path.remove(refuse)
+        for name in [name for name in sys.modules if is_torch(name)]:
+            del sys.modules[name]
+        sys.modules.update(kept)
+
+
+def import_as_torch(path: str | Path, package: str | None = None) -> ModuleType:
+    """Loads one Python file with mytorch in torch's place, without touching sys.modules.
+
+    `package` is the dotted name of the package the file lies in. Its modules, as far as the file imports them
+    (`from .patches import x`, `from package.patches import x`), are loaded as private copies on mytorch too; a
+    package's own __init__ is run only if a name is taken from it. All other imports are ordinary.
+    """
+    stem = Path(path).stem
+    return _Loader(package).run(f"{package}.{stem}" if package else stem, Path(path), package or "")
+
+
+class _Loader:
+    def __init__(self, package: str | None):
+        self.package = package
+        self.loaded: dict[str, ModuleType] = {}
+
+    def run(self, name: str, path: Path, parent: str) -> ModuleType:
+        module = ModuleType(name)
+        module.__file__, module.__package__ = str(path), parent
+        # An import statement calls the __import__ of its module's builtins: this is the whole trick.
+        module.__dict__["__builtins__"] = {**vars(builtins), "__import__": self.import_}
+        self.loaded[name] = module
+        try:
+            exec(compile(path.read_text(), str(path), "exec"), module.__dict__)
+        except BaseException:
+            del self.loaded[name]
+            raise
+        return module
+
+    def import_(
+        self, name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0
+    ) -> Any:
+        wanted = importlib.util.resolve_name("." * level + name, globals["__package__"]) if level else name
+        if is_torch(wanted):
+            module = torch_module(wanted)
+            return module if fromlist else torch_module(wanted.partition(".")[0])
+        if self.package is None or not f"{wanted}.".startswith(f"{self.package}."):
+            return builtins.__import__(name, globals, locals, fromlist, level)
+        if not fromlist:
+            raise UnsupportedImport(
+                f"inside {self.package} mytorch takes `from {wanted} import …`, but got `import {wanted}`"
+            )
+        found = {each: self.private(f"{wanted}.{each}") for each in fromlist}
+        if all(found.values()):  # submodules only: no need to run the package itself
+            names = ModuleType(wanted)
+            vars(names).update(found)
+            return names
+        module = self.private(wanted)
+        if module is None:
+            raise ModuleNotFoundError(f"No module named '{wanted}'", name=wanted)
+        vars(module).update({each: inner for each, inner in found.items() if inner is not None})
+        return module
+
+    def private(self, name: str) -> ModuleType | None:
+        """This loader's copy of a module of the package, or None if there is no such module."""
+        if name in self.loaded:
+            return self.loaded[name]
+        spec = find_without_running(name)
+        if spec is None or spec.origin is None:
+            return None
+        is_package = spec.submodule_search_locations is not None
+        return self.run(name, Path(spec.origin), name if is_package else name.rpartition(".")[0])
+
+
+def find_without_running(name: str) -> importlib.machinery.ModuleSpec | None:
+    """Where a module is. Unlike importlib.util.find_spec it does not import (and so run) the packages above it."""
+    spec, places = None, None
+    for end in range(1, name.count(".") + 2):
+        part = ".".join(name.split(".")[:end])
+        if end > 1 and places is None:
+            return None
+        spec = importlib.machinery.PathFinder.find_spec(part, places)
+        if spec is None:
+            # An installed package may be found by other finders (an editable install).
+            spec = importlib.util.find_spec(part) if end == 1 else None
+        if spec is None:
+            return None
+        places = spec.submodule_search_locations
+    return spec
