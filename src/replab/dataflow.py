@@ -189,7 +189,7 @@ def plain(name: str) -> str:
     bare = name.strip("_")
     if name.startswith("__") and bare[0] in "ir" and bare[1:] in {*_ARITHMETIC, "matmul"}:
         bare = bare[1:]
-    return {"concat": "cat", "concatenate": "cat", "softmax_": "softmax"}.get(bare, bare)
+    return {"concat": "cat", "concatenate": "cat"}.get(bare, bare)
 
 
 def is_leaf(module: Any, name: str) -> bool:
