@@ -1,9 +1,10 @@
 """Keep freed memory in the process, because a training step asks for the same large arrays again and again.
 
-By default glibc gives a large freed array back to the system, which zeroes its pages and faults them in again at the
-next step: about half of a step's time. Importing mytorch raises two thresholds of glibc's malloc with `mallopt`, for
-the WHOLE process (so also for other libraries in it): arrays up to 32 MiB come from the heap, and the heap is not
-trimmed. The process then holds on to its peak. Set MYTORCH_KEEP_MEMORY=0 before the import to leave malloc alone.
+By default glibc gives a large freed array back to the system, which zeroes its pages and faults them in
+again at the next step: about half of a step's time. Importing mytorch raises two thresholds of glibc's malloc
+with `mallopt`, for the WHOLE process (so also for other libraries in it): arrays up to 32 MiB come from the
+heap, and the heap is not trimmed. The process then holds on to its peak. Set MYTORCH_KEEP_MEMORY=0 before the
+import to leave malloc alone.
 """
 
 from __future__ import annotations

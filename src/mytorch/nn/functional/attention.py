@@ -16,7 +16,7 @@ from .linear import linear
 
 
 class _Attention:
-    """Forward and backward on arrays q (..., L, d), k (..., S, d), v (..., S, e); leading dimensions broadcast."""
+    """Forward and backward on arrays q (..., L, d), k (..., S, d), v (..., S, e)."""
 
     def __init__(
         self, q: np.ndarray, k: np.ndarray, v: np.ndarray, mask: np.ndarray | None, p: float, scale: float
@@ -77,7 +77,10 @@ def scaled_dot_product_attention(
     scale: float | None = None,
     enable_gqa: bool = False,
 ) -> Tensor:
-    """query (..., L, d), key (..., S, d), value (..., S, e) -> (..., L, e). A bool mask is True where one may look."""
+    """query (..., L, d), key (..., S, d), value (..., S, e) -> (..., L, e).
+
+    A bool mask is True where one may look; a float mask is added to the scores.
+    """
     if enable_gqa:
         raise NotImplementedError(
             "mytorch has no enable_gqa in scaled_dot_product_attention: repeat key and value"
@@ -207,8 +210,8 @@ def multi_head_attention(
 ) -> tuple[Tensor, Tensor | None]:
     """Batch first: query (N, L, E), key and value (N, S, ...) -> (N, L, E) and, if asked for, the weights.
 
-    in_weights is (3E, E), or one matrix each for query, key and value. Masks are torch's: True (or -inf) where one
-    may NOT look; attn_mask (L, S) or (N*heads, L, S), key_padding_mask (N, S).
+    in_weights is (3E, E), or one matrix each for query, key and value. Masks are torch's: True (or -inf) is
+    where one may NOT look; attn_mask (L, S) or (N*heads, L, S), key_padding_mask (N, S).
     """
     n, length, width = query.shape
     if width % num_heads:

@@ -1,7 +1,7 @@
 """Convolution and its transpose: a matrix product with the unfolded windows, a block of rows at a time.
 
-Three array functions do all the work. conv2d runs forward by `correlate` and back by the other two; the transposed
-convolution is the same three in other roles. Blocks keep the unfolded copy in the cache and its size bounded.
+Three array functions do all the work. conv2d runs forward by `correlate` and back by the other two; the
+transposed convolution is the same three in other roles. Blocks keep the unfolded copy small and in the cache.
 """
 
 from __future__ import annotations
@@ -93,8 +93,8 @@ def conv2d(
     _check(x, w, groups, w.shape[1] * groups, "conv2d")
     if w.shape[0] % groups:
         raise RuntimeError(
-            f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got weight of "
-            f"size {list(w.shape)} instead"
+            f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got "
+            f"weight of size {list(w.shape)} instead"
         )
     window = Window((w.shape[2], w.shape[3]), pair(stride), pair(dilation))
     top, bottom, left, right = _padding(padding, window)
@@ -134,7 +134,7 @@ def conv_transpose2d(
     groups: int = 1,
     dilation: int | Pair = 1,
 ) -> Tensor:
-    """input (N, C, H, W) or (C, H, W), weight (C, O/groups, kh, kw) -> (N, O, Ho, Wo): conv2d's input gradient."""
+    """conv2d's input gradient: (N, C, H, W) or (C, H, W), weight (C, O/groups, kh, kw) -> (N, O, Ho, Wo)."""
     if input.ndim == 3:
         one = input.unsqueeze(0)
         return conv_transpose2d(one, weight, bias, stride, padding, output_padding, groups, dilation).squeeze(
@@ -146,17 +146,18 @@ def conv_transpose2d(
     (ph, pw), (oh, ow), (sh, sw) = pair(padding), pair(output_padding), window.stride
     if oh >= max(sh, window.dilation[0]) or ow >= max(sw, window.dilation[1]):
         raise RuntimeError(
-            f"output padding must be smaller than either stride or dilation, but got output_padding_height: {oh} "
-            f"output_padding_width: {ow} stride_height: {sh} stride_width: {sw} dilation_height: "
-            f"{window.dilation[0]} dilation_width: {window.dilation[1]}"
+            f"output padding must be smaller than either stride or dilation, but got "
+            f"output_padding_height: {oh} output_padding_width: {ow} stride_height: {sh} "
+            f"stride_width: {sw} "
+            f"dilation_height: {window.dilation[0]} dilation_width: {window.dilation[1]}"
         )
     # The image before the padding is cut off: every window of it is one input pixel.
     height = (x.shape[2] - 1) * sh + window.span()[0] + oh
     width = (x.shape[3] - 1) * sw + window.span()[1] + ow
     if height - 2 * ph <= 0 or width - 2 * pw <= 0:
         raise RuntimeError(
-            f"Given input size per channel: ({x.shape[2]} x {x.shape[3]}). Calculated output size per channel: "
-            f"({height - 2 * ph} x {width - 2 * pw}). Output size is too small"
+            f"Given input size per channel: ({x.shape[2]} x {x.shape[3]}). Calculated output size per "
+            f"channel: ({height - 2 * ph} x {width - 2 * pw}). Output size is too small"
         )
     image = batch_last(x)
     out = correlate_input(image, w, window, groups, height, width)[:, ph : height - ph, pw : width - pw]
@@ -192,8 +193,8 @@ def _check(x: np.ndarray, w: np.ndarray, groups: int, channels: int, name: str) 
         )
     if x.shape[1] != channels:
         raise RuntimeError(
-            f"Given groups={groups}, weight of size {list(w.shape)}, expected input{list(x.shape)} to have {channels} "
-            f"channels, but got {x.shape[1]} channels instead"
+            f"Given groups={groups}, weight of size {list(w.shape)}, expected input{list(x.shape)} to have "
+            f"{channels} channels, but got {x.shape[1]} channels instead"
         )
     if x.dtype != w.dtype:
         raise RuntimeError(f"Input type ({x.dtype}) and weight type ({w.dtype}) should be the same")

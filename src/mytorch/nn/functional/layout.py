@@ -1,7 +1,8 @@
 """How images lie in memory: (N, C, H, W) to the caller, (C, H, W, N) underneath.
 
-With the batch innermost, a window moved by a pixel is a long run of memory, and so is one channel of a whole batch:
-unfolding, pooling and batch statistics all become few large NumPy calls. Elementwise operations keep the order.
+With the batch innermost, a window moved by a pixel is a long run of memory, and so is one channel of a whole
+batch: unfolding, pooling and batch statistics become few large NumPy calls. Elementwise operations keep the
+order.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ class Window(NamedTuple):
         return (height - eh) // sh + 1, (width - ew) // sw + 1
 
     def taps(self, rows: range, columns: int) -> Iterator[tuple[int, int, slice, slice]]:
-        """For each kernel cell (i, j), the pixels it meets while the window takes its positions rows x columns."""
+        """For each kernel cell (i, j), the pixels it meets while the window takes these positions."""
         (kh, kw), (sh, sw), (dh, dw) = self.kernel, self.stride, self.dilation
         for i in range(kh):
             top = i * dh + rows.start * sh

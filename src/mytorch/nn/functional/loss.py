@@ -1,4 +1,4 @@
-"""Losses. Cross-entropy is one operation for speed and safety; the others are a few tensor operations each."""
+"""Losses. Cross-entropy is one operation for speed and safety; most others are a few tensor operations."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def cross_entropy(
     reduction: str = "mean",
     label_smoothing: float = 0.0,
 ) -> Tensor:
-    """Of logits (C,), (N, C) or (N, C, d1, ...) against class indices (N, d1, ...) or probabilities of input's shape."""
+    """Of logits (C,), (N, C) or (N, C, d1, ...) against classes (N, d1, ...) or probabilities as logits."""
     if not 0.0 <= label_smoothing <= 1.0:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
     if input._array.dtype.kind != "f":
@@ -130,7 +130,7 @@ def nll_loss(
     reduce: None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """Minus the log-probability (C,), (N, C) or (N, C, d1, ...) of each target class; mean is by total weight."""
+    """Minus the log-probability (C,), (N, C) or (N, C, d1, ...) of the target class; mean is by weight."""
     _check_classes(input, target, ignore_index)
     logs, classes = input._array, target._array
     dim = 0 if logs.ndim == 1 else 1
@@ -214,8 +214,8 @@ def binary_cross_entropy(
     """Of probabilities; each logarithm is at least -100, as in torch."""
     if input.shape != target.shape:
         raise ValueError(
-            f"Using a target size ({target.shape}) that is different to the input size ({input.shape}) is deprecated. "
-            "Please ensure they have the same size."
+            f"Using a target size ({target.shape}) that is different to the input size ({input.shape}) is "
+            "deprecated. Please ensure they have the same size."
         )
     p = input._array
     if p.size and not (p.min() >= 0 and p.max() <= 1):
@@ -261,7 +261,7 @@ def kl_div(
     reduction: str = "mean",
     log_target: bool = False,
 ) -> Tensor:
-    """target * (log target - input), input being log-probabilities; 'batchmean' divides the sum by the batch."""
+    """target * (log target - input), input being log-probabilities; 'batchmean' divides by the batch."""
     if log_target:
         loss = target.exp() * (target - input)
     else:

@@ -1,7 +1,7 @@
-"""Batch, layer, group and instance norm: shift and scale rows of a matrix to mean 0 and variance 1, and the way back.
+"""Batch, layer and group norm: shift and scale rows of a matrix to mean 0 and variance 1, and the way back.
 
-Rows are channels for batch norm and samples for the others. Sums over rows are BLAS products; the variance is taken
-after subtracting the mean, since E[x²] - E[x]² loses all digits when the mean is large.
+Rows are channels for batch norm and samples for the others. Sums over rows are BLAS products; the variance
+is taken after subtracting the mean, since E[x²] - E[x]² loses all digits when the mean is large.
 """
 
 from __future__ import annotations
@@ -118,8 +118,8 @@ def layer_norm(
     shape, inner = input._array.shape, tuple(normalized_shape)
     if not inner or shape[len(shape) - len(inner) :] != inner:
         raise RuntimeError(
-            f"Given normalized_shape={list(inner)}, expected input with shape {['*', *inner]}, but got input of size "
-            f"{list(shape)}"
+            f"Given normalized_shape={list(inner)}, expected input with shape {['*', *inner]}, but got "
+            f"input of size {list(shape)}"
         )
     size = int(np.prod(inner))
     normal, _, _, inverse = _standardise(input._array.reshape(-1, size), eps)  # (R, M)

@@ -11,7 +11,7 @@ from mytorch.tensor import Tensor
 
 
 def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Tensor:
-    """pad is (before, after) of the last dimension, then of the one before it, and so on; constant may crop."""
+    """pad is (before, after) of the last dimension, then of the one before it, ...; constant may crop."""
     x = input._array
     amounts = [int(p) for p in pad]
     if len(amounts) % 2 or len(amounts) > 2 * x.ndim:

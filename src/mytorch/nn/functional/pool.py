@@ -21,7 +21,7 @@ def _out_size(size: int, kernel: int, stride: int, pad: int, dilation: int, ceil
 
 
 class _Pooling:
-    """Where the windows of one call lie: `window`, the output's size and the border the windows reach over."""
+    """Where the windows of one call lie: `window`, the output's size and the border it reaches over."""
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class _Pooling:
                 f"Given input size: ({shape[1]}x{shape[2]}x{shape[3]}). Calculated output size: "
                 f"({shape[1]}x{self.out[0]}x{self.out[1]}). Output size is too small"
             )
-        # Right of and below the image, ceil_mode may reach further than the padding, or windows may stop short.
+        # Right of and below the image, windows may reach further than the padding (ceil_mode) or stop short.
         self.reach = [(self.out[k] - 1) * self.window.stride[k] + self.window.span()[k] for k in (0, 1)]
 
     def bordered(self, x: np.ndarray, value: float) -> np.ndarray:
@@ -184,7 +184,7 @@ def _share(place: _Pooling, include_pad: bool, divisor: int | None, dtype: np.dt
 
 
 def adaptive_avg_pool2d(input: Tensor, output_size: int | tuple[int | None, int | None]) -> Tensor:
-    """The mean of output_size[0] x output_size[1] cells that cover the image, possibly overlapping by a pixel."""
+    """The mean of output_size[0] x output_size[1] cells that cover the image and may overlap."""
     if input.ndim == 3:
         return adaptive_avg_pool2d(input.unsqueeze(0), output_size).squeeze(0)
     _check_rank(input)
@@ -216,5 +216,6 @@ def _cells(full: int, parts: int) -> list[slice]:
 def _check_rank(input: Tensor) -> None:
     if input.ndim != 4:
         raise RuntimeError(
-            f"Expected 3D (unbatched) or 4D (batched) input to pooling, but got input of size: {list(input.shape)}"
+            f"Expected 3D (unbatched) or 4D (batched) input to pooling, but got input of size: "
+            f"{list(input.shape)}"
         )

@@ -19,7 +19,7 @@ def lstm_layer(
     b_hh: Tensor | None = None,
     reverse: bool = False,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """x (T, N, I), h0 and c0 (N, H), w_ih (4H, I), w_hh (4H, H) -> outputs (T, N, H), last h and last c (N, H).
+    """x (T, N, I), h0 and c0 (N, H), w_ih (4H, I), w_hh (4H, H) -> outputs (T, N, H), last h and c (N, H).
 
     The gates lie in torch's order: input, forget, cell, output. With reverse, time runs from the last step.
     """

@@ -22,7 +22,8 @@ def interpolate(
     """input (N, C, H, W) to `size` or by `scale_factor`."""
     if mode not in ("nearest", "bilinear") or antialias or recompute_scale_factor or input.ndim != 4:
         raise NotImplementedError(
-            f"mytorch's interpolate does nearest and bilinear on 4-D input without antialias, not {mode} on {input.ndim}-D"
+            "mytorch's interpolate does nearest and bilinear on 4-D input without antialias, "
+            f"not {mode} on {input.ndim}-D"
         )
     if (size is None) == (scale_factor is None):
         raise ValueError("only one of size or scale_factor should be defined")

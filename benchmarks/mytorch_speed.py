@@ -1,0 +1,164 @@
+"""Claim: a full training step on mytorch takes no longer than on torch (lenet, fcn) or little longer (the others).
+
+Each library runs in a process of its own with two threads, so that neither's thread pool or allocator disturbs the
+other; the two take turns, and the medians of all turns are compared.
+
+    python benchmarks/mytorch_speed.py [model ...] [--rounds 7]
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import statistics
+import subprocess
+import sys
+import time
+from typing import Any
+
+import numpy as np
+
+THREADS = 2
+# batch, image shape, steps in one turn, most that mytorch may take as a multiple of torch
+CASES = {
+    "lenet": (100, (1, 28, 28), 10, 1.0),
+    "fcn": (100, (1, 28, 28), 100, 1.0),
+    "mlp": (128, (3, 32, 32), 10, 1.5),
+    "cnn": (128, (3, 32, 32), 2, 1.5),
+    "nanovit": (128, (3, 32, 32), 1, 2.0),
+}
+
+
+def build(name: str, lib: Any) -> Any:
+    """The model in plain torch style; `lib` is torch or mytorch."""
+    nn = lib.nn
+
+    def fcn() -> Any:
+        return nn.Sequential(
+            nn.Flatten(), nn.Linear(784, 128), nn.ReLU(), nn.Linear(128, 64), nn.ReLU(), nn.Linear(64, 10)
+        )
+
+    def lenet() -> Any:
+        return nn.Sequential(
+            nn.Conv2d(1, 6, 5, padding=2), nn.BatchNorm2d(6), nn.ReLU(), nn.AvgPool2d(2),
+            nn.Conv2d(6, 16, 5), nn.BatchNorm2d(16), nn.ReLU(), nn.AvgPool2d(2), nn.Flatten(),
+            nn.Linear(400, 120), nn.ReLU(), nn.Linear(120, 84), nn.ReLU(), nn.Linear(84, 10),
+        )  # fmt: skip
+
+    def mlp() -> Any:
+        return nn.Sequential(
+            nn.Flatten(), nn.Linear(3072, 512), nn.ReLU(), nn.Linear(512, 256), nn.ReLU(), nn.Linear(256, 10)
+        )
+
+    def cnn() -> Any:
+        layers: list[Any] = []
+        for before, after in ((3, 32), (32, 64), (64, 128)):
+            layers += [nn.Conv2d(before, after, 3, padding="same"), nn.BatchNorm2d(after), nn.ReLU()]
+            layers += [nn.MaxPool2d(2)]
+        head = [nn.Flatten(), nn.Linear(2048, 512), nn.ReLU(), nn.Dropout(0.5), nn.Linear(512, 10)]
+        return nn.Sequential(*layers, *head)
+
+    class NanoViT(nn.Module):
+        def __init__(self, width: int = 192, patch: int = 4) -> None:
+            super().__init__()
+            self.patches = nn.Conv2d(3, width, patch, patch)
+            self.cls = nn.Parameter(lib.zeros(1, 1, width))
+            self.positions = nn.Parameter(lib.zeros(1, (32 // patch) ** 2 + 1, width))
+            self.dropout = nn.Dropout(0.1)
+            layer = nn.TransformerEncoderLayer(width, 8, 384, 0.1, batch_first=True)
+            self.encoder = nn.TransformerEncoder(layer, 4)
+            self.norm = nn.LayerNorm(width)
+            self.head = nn.Linear(width, 10)
+
+        def forward(self, x: Any) -> Any:
+            x = self.patches(x).flatten(2).transpose(1, 2)  # (B, tokens, width)
+            x = lib.cat([self.cls.expand(x.shape[0], -1, -1), x], dim=1) + self.positions
+            return self.head(self.norm(self.encoder(self.dropout(x))[:, 0]))
+
+    return {"fcn": fcn, "lenet": lenet, "mlp": mlp, "cnn": cnn, "nanovit": NanoViT}[name]()
+
+
+def trainer(name: str, library: str) -> Any:
+    """A function that does one training step: zero_grad, forward, loss, backward, optimiser step."""
+    lib = importlib.import_module(library)
+    if library == "torch":
+        lib.set_num_threads(THREADS)
+    lib.manual_seed(0)
+    batch, shape, _, _ = CASES[name]
+    rng = np.random.default_rng(0)
+    x = lib.from_numpy(rng.standard_normal((batch, *shape), dtype=np.float32))
+    y = lib.from_numpy(rng.integers(0, 10, batch))
+    model, loss_of = build(name, lib), lib.nn.CrossEntropyLoss()
+    if name in ("lenet", "fcn"):
+        optimizer = lib.optim.SGD(model.parameters(), lr=0.1, momentum=0.9, weight_decay=5e-4)
+    else:
+        optimizer = lib.optim.Adam(model.parameters(), lr=1e-4)
+
+    def step() -> float:
+        optimizer.zero_grad()
+        loss = loss_of(model(x), y)
+        loss.backward()
+        optimizer.step()
+        return loss.item()
+
+    return step
+
+
+def worker(name: str, library: str) -> None:
+    """Answers each line on stdin with the seconds one step took, averaged over a turn."""
+    step = trainer(name, library)
+    steps = CASES[name][2]
+    step()
+    for _ in sys.stdin:
+        start = time.perf_counter()
+        for _ in range(steps):
+            step()
+        print((time.perf_counter() - start) / steps, flush=True)
+
+
+def compare(name: str, rounds: int) -> tuple[float, float]:
+    """Median seconds of a step on mytorch and on torch, turn by turn."""
+    env = os.environ | {f"{k}_NUM_THREADS": str(THREADS) for k in ("OMP", "OPENBLAS", "MKL")}
+    workers = [
+        subprocess.Popen(
+            [sys.executable, __file__, "--worker", library, name],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=env,
+        )
+        for library in ("mytorch", "torch")
+    ]
+    times: list[list[float]] = [[], []]
+    for turn in range(rounds + 1):
+        for process, seconds in zip(workers, times):
+            assert process.stdin is not None and process.stdout is not None
+            print(file=process.stdin, flush=True)
+            answer = float(process.stdout.readline())
+            if turn:  # the first warms up
+                seconds.append(answer)
+    for process in workers:
+        process.communicate()
+    return statistics.median(times[0]), statistics.median(times[1])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("models", nargs="*", default=list(CASES))
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--worker", choices=("mytorch", "torch"), help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.worker:
+        worker(arguments.models[0], arguments.worker)
+        return
+    print(f"{'model':8} {'mytorch ms':>11} {'torch ms':>9} {'ratio':>6} {'at most':>8}")
+    for name in arguments.models:
+        ours, theirs = compare(name, arguments.rounds)
+        ratio, limit = ours / theirs, CASES[name][3]
+        verdict = "holds" if ratio <= limit else "FAILS"
+        print(f"{name:8} {ours * 1e3:11.2f} {theirs * 1e3:9.2f} {ratio:6.2f} {limit:8.1f}  {verdict}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
