@@ -175,11 +175,10 @@ def _download(name: str, form: Form, torchvision_name: str, root: Path, problem:
             (root / file).parent.mkdir(parents=True, exist_ok=True)
             os.replace(part / filename, root / file)
     except (OSError, RuntimeError) as error:  # URLError is an OSError
-        found = f"{problem} in {root}" if problem else f"not in {root}"
         reason = " ".join(str(error).split())
         raise DataError(
-            f"{name} is {found} and cannot be downloaded ({reason}); put {', '.join(form.files)} there,"
-            " or use --data digits"
+            f"{name}: {problem or 'it is not'} in {root}, and it cannot be downloaded ({reason});"
+            f" put {', '.join(form.files)} there, or use --data digits"
         ) from None
     finally:
         if part is not None:
