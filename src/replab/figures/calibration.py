@@ -43,7 +43,7 @@ def calibration(
     upper.plot(
         100 * sure[full], 100 * right[full], "o", color=style.BLUE, markersize=4, label="mean confidence"
     )
-    upper.set(xlim=(0, 100), ylim=(0, 102))
+    upper.set(xlim=(0, 101), ylim=(0, 102))
     upper.legend(loc="upper left", frameon=False, fontsize=style.SMALL)
     style.dress(lower, "confidence (%)", "images (%)")
     lower.bar(middles, 100 * count / len(confidence), 0.92 * width, color=style.GREY)

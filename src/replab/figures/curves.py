@@ -97,8 +97,8 @@ def panel(ax: Axes, family: str, lines: Sequence[tuple], prefix: str = "") -> No
         if good.any():
             end = values[good][-1]
             drawn.append(values[good])
-            ends.append((end, f"{text} {end:.2f} %" if percent else f"{text} {style.number(end)}", colour))
-    ax.set_xlim((0.5, 1.5) if last <= 1 else (1 - 0.02 * last, last))
+            ends.append((end, f"{text} {end:.2f} %" if percent else f"{text} {loss_text(end)}", colour))
+    ax.set_xlim((0.5, 1.5) if last <= 1 else (1 - 0.02 * last, 1.015 * last))
     ax.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1, nbins=8))
     if not drawn:
         ax.set_yticks([])
@@ -116,6 +116,11 @@ def panel(ax: Axes, family: str, lines: Sequence[tuple], prefix: str = "") -> No
             fontsize=style.SMALL,
             color=style.RED,
         )
+
+
+def loss_text(value: float) -> str:
+    """As the axis beside it writes them: 0.0057 rather than 5.7e-3."""
+    return f"{value:.3g}" if 1e-4 <= abs(value) < 1000 else style.number(value)
 
 
 def limit_y(ax: Axes, values: np.ndarray, percent: bool) -> None:

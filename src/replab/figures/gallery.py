@@ -37,7 +37,7 @@ def gallery(
     shown = wrong[np.argsort(-confidence[wrong], kind="stable")][:count]
     captions = [
         f"{style.short(classes[labels[i]], 19)} → {style.short(classes[predicted[i]], 19)} "
-        f"{100 * confidence[i]:.0f}\N{NO-BREAK SPACE}%"
+        f"({100 * confidence[i]:.0f}\N{NO-BREAK SPACE}%)"
         for i in shown
     ]
     if not title:

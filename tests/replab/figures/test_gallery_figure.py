@@ -15,7 +15,7 @@ def test_most_confident_mistakes_first(look):
     figure = gallery(pixels, [0, 1, 2, 0, 1], [0, 2, 1, 1, 1], [0.99, 0.5, 0.97, 0.8, 0.9], CLASSES, "cnn")
     text = look(figure).replace("\N{NO-BREAK SPACE}", " ")
     captions = [line for line in text.split("\n") if "→" in line]
-    assert captions == ["ship → dog 97 %", "cat → dog 80 %", "dog → ship 50 %"]
+    assert captions == ["ship → dog (97 %)", "cat → dog (80 %)", "dog → ship (50 %)"]
     assert "cnn" in text
     shown = figure.axes[0].images
     assert np.array_equal(shown[0].get_array(), pixels[2].transpose(1, 2, 0))
