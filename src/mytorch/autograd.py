@@ -322,9 +322,8 @@ def _accumulate(leaf: Tensor, g: np.ndarray) -> None:
         return
     if g.__class__ is not np.ndarray or g.dtype != leaf._array.dtype:
         g = np.array(g, leaf._array.dtype)
-    flags = g.flags
-    # 3 references are ours: the caller's name, this argument and getrefcount's
-    if not (flags.c_contiguous and flags.writeable) or getrefcount(g) > 3:
+    # 3 references are ours: the caller's name, this argument and getrefcount's (flags would hold one more)
+    if getrefcount(g) > 3 or not (g.flags.c_contiguous and g.flags.writeable):
         g = g.copy()
     elif g.base is not None and getrefcount(g.base) > 2:
         g = g.copy()
