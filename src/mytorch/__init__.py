@@ -1,44 +1,47 @@
 """mytorch: torch's interface on NumPy alone. An unmodified script in its range gives the same numbers."""
 
+# ruff: noqa: F401, I001  (this file gathers names, and an order of imports matters)
 from __future__ import annotations
 
 import importlib
-from types import ModuleType
+import warnings
+from math import e, inf, nan, pi
 from typing import Any
 
-from . import autograd, backends, creation, cuda, dtypes, ops, random
+# Torch says nothing when a result is inf or nan; NumPy warns. Only warnings from inside mytorch are silenced.
+warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"mytorch\.")
+
+from . import memory  # first: it decides how all later arrays are allocated
+from . import autograd, backends, creation, cuda, dtypes, linalg, ops, random
 from .autograd import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
-from .dtypes import (
-    Size,
-    device,
-    dtype,
-    finfo,
-    get_default_dtype,
-    iinfo,
-    set_default_dtype,
-    unsupported,
-)
+from .dtypes import Size, device, dtype, finfo, get_default_dtype, iinfo, set_default_dtype, unsupported
 from .printing import set_printoptions
-from .random import Generator
+from .random import Generator, default_generator
 from .tensor import Tensor
+from .threads import get_num_threads, set_num_threads
+from . import nn, optim, utils
+from .ops import special  # after nn, whose activations it makes tensor methods of
+from .serialization import load, save
 
-__version__ = "2.13.0+mytorch"
+__version__ = "2.13.0+mytorch"  # the torch whose interface this is
 
-# torch.float32, torch.long ...; torch.float, torch.int and torch.bool are dtypes too
+# torch.float32, torch.int64 and so on; torch.float, torch.int and torch.bool are dtypes too
 globals().update({d.name: d for d in dtypes.ALL})
-half, double, short, long = dtypes.half, dtypes.double, dtypes.short, dtypes.long
-float, int, strided = dtypes.float32, dtypes.int32, "torch.strided"
-contiguous_format, channels_last, preserve_format = "contiguous", "channels_last", "preserve"
-inf, nan, pi, e = (ops.inf, ops.nan, ops.pi, ops.e)
+half, float, double = dtypes.float16, dtypes.float32, dtypes.float64
+short, int, long = dtypes.int16, dtypes.int32, dtypes.int64
+strided, contiguous_format, channels_last, preserve_format = (
+    "torch.strided",
+    "contiguous",
+    "channels_last",
+    "preserve",
+)
 
 # every operation by its name, as a function of the package
 globals().update(ops.FUNCTIONS)
+globals().update(special.METHODS)
 for _module in (creation, random):
-    globals().update(
-        {name: f for name, f in vars(_module).items() if getattr(f, "__module__", "") == _module.__name__}
-    )
-
-_LAZY = ("nn", "optim", "utils", "datasets", "transforms", "compat", "serialization")
+    _public = {n: f for n, f in vars(_module).items() if getattr(f, "__module__", "") == _module.__name__}
+    globals().update({n: f for n, f in _public.items() if not n.startswith("_")})
 
 
 def is_tensor(obj: Any) -> bool:  # type: ignore[valid-type]
@@ -53,9 +56,15 @@ def numel(input: Tensor) -> int:  # type: ignore[valid-type]
     return input.numel()
 
 
+def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:  # type: ignore[valid-type]
+    """Nothing to change: every operation here gives the same result each time."""
+
+
+def set_float32_matmul_precision(precision: str) -> None:
+    """Nothing to change: float32 products are always float32."""
+
+
 def __getattr__(name: str) -> Any:
-    if name in _LAZY:
+    if name in ("datasets", "transforms", "compat"):  # not part of torch: imported when asked for
         return importlib.import_module(f"mytorch.{name}")
-    if name in ("save", "load"):
-        return getattr(importlib.import_module("mytorch.serialization"), name)
     raise unsupported(f"torch.{name}")

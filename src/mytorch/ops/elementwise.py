@@ -168,8 +168,9 @@ def mul(input: Tensor, other: Any) -> Tensor:
 
 def div(input: Tensor, other: Any, *, rounding_mode: str | None = None) -> Tensor:
     if rounding_mode is not None:
-        if rounding_mode == "floor":
-            return floor_divide(input, other)
+        if rounding_mode == "floor":  # a step function: there is a gradient, and it is 0
+            shape = input._array.shape
+            return record(floor_divide(input, other)._array, (input,), lambda g: (np.zeros(shape, g.dtype),))
         if rounding_mode != "trunc":
             raise RuntimeError(
                 f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'"
@@ -307,7 +308,7 @@ def floor_divide(input: Tensor, other: Any) -> Tensor:
 
 
 METHODS = attach(
-    add, sub, mul, div, pow, neg, sqrt, exp, log, trunc, floor_divide, subtract=sub, multiply=mul,
+    add, rsub, sub, mul, div, pow, neg, sqrt, exp, log, trunc, floor_divide, subtract=sub, multiply=mul,
     divide=div, true_divide=div, negative=neg, fix=trunc, __add__=add, __radd__=add, __sub__=sub,
     __rsub__=rsub, __mul__=mul, __rmul__=mul, __truediv__=div, __rtruediv__=rdiv, __neg__=neg,
     __pos__=positive, __pow__=pow, __rpow__=rpow, __floordiv__=floor_divide,

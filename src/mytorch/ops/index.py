@@ -10,62 +10,93 @@ from ..autograd import record, record_view
 from ..tensor import Tensor, attach
 
 
-def plain_index(key: Any) -> tuple[Any, bool, list[Tensor]]:
-    """A torch index as NumPy's, whether it is basic (NumPy gives a view), and the tensors in it."""
-    parts, basic, tensors = [], True, []
+def steps_of(key: Any) -> tuple[list[tuple], bool, list[Tensor]]:
+    """A torch index as NumPy's, whether it is basic (NumPy gives a view), and the tensors in it.
+
+    NumPy treats an int beside index arrays as one more array, which moves dims; torch selects first. So a mixture
+    becomes two steps: the ints and slices, then the arrays.
+    """
+    parts: list[Any] = []
+    tensors = []
+    basic, numbers = True, False
     for k in key if key.__class__ is tuple else (key,):
         if isinstance(k, Tensor):
             tensors.append(k)
-            a = k._array
-            if a.ndim == 0 and a.dtype.kind in "iu":
-                parts.append(int(a))
-                continue
-            if a.dtype.kind == "f":
+            k = k._array
+            if k.dtype.kind == "f":
                 raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
-            parts.append(a.view(np.bool_) if a.dtype == np.uint8 else a)
+            if k.ndim == 0 and k.dtype.kind != "b":
+                k = int(k)
+        elif isinstance(k, (list, range)):
+            k = np.asarray(k) if len(k) else np.zeros(0, np.int64)
+        elif isinstance(k, (bool, np.bool_)):
+            k = np.asarray(k)
+        if isinstance(k, np.ndarray):
             basic = False
-        elif isinstance(k, (list, np.ndarray, bool)):
-            parts.append(np.asarray(k, np.int64) if isinstance(k, list) and not k else np.asarray(k))
-            basic = False
+            k = k.astype(np.bool_) if k.dtype == np.uint8 else k
+        elif isinstance(k, (int, np.integer)):
+            numbers = True
+        parts.append(k)
+    if basic or not numbers:
+        return [tuple(parts)], basic, tensors
+    first, second = [], []
+    for k in parts:
+        if isinstance(k, np.ndarray):
+            first += [slice(None)] * (k.ndim if k.dtype.kind == "b" else 1)
+            second.append(k)
         else:
-            parts.append(k)
-    return tuple(parts), basic, tensors
+            first.append(k)
+            if not isinstance(k, (int, np.integer)):
+                second.append(k if k is Ellipsis else slice(None))
+    return [tuple(first), tuple(second)], basic, tensors
+
+
+def part_of(array: np.ndarray, steps: list[tuple]) -> np.ndarray:
+    for step in steps:
+        array = array[step]
+    return array
+
+
+def put(array: np.ndarray, steps: list[tuple], value: Any) -> None:
+    """Write to the indexed place: all steps but the last are basic, hence views."""
+    part_of(array, steps[:-1])[steps[-1]] = value
 
 
 def getitem(input: Tensor, key: Any) -> Tensor:
     a = input._array
-    index, basic, tensors = plain_index(key)
+    steps, basic, tensors = steps_of(key)
     try:
-        out = a[index]
+        out = part_of(a, steps)
     except IndexError as fault:
-        raise index_error(fault, a, index) from None
+        raise index_error(fault, a, steps) from None
     shape = a.shape
     if basic:
+        index = steps[0]
+        if out.__class__ is not np.ndarray:  # a single element: NumPy gives a number, torch a 0-d view
+            out = a[(*index, ...)]
 
         def getitem_backward(g: np.ndarray) -> np.ndarray:
             full = np.zeros(shape, g.dtype)
             full[index] = g
             return full
 
-        if out.__class__ is not np.ndarray:  # a single element: NumPy gives a number, torch a 0-d view
-            out = a[(*index, ...)]
         return record_view(out, input, getitem_backward)
 
-    unique = all(not (isinstance(k, np.ndarray) and k.dtype.kind != "b") for k in index)
+    unique = all(k.dtype.kind == "b" for k in steps[-1] if isinstance(k, np.ndarray))
 
     def index_backward(g: np.ndarray) -> tuple:
         full = np.zeros(shape, g.dtype)
         if unique:  # a mask names each element once
-            full[index] = g
+            put(full, steps, g)
         else:
-            np.add.at(full, index, g)
+            np.add.at(part_of(full, steps[:-1]), steps[-1], g)
         return (full,)
 
     return record(out, (input,), index_backward, tensors)
 
 
-def index_error(fault: IndexError, a: np.ndarray, index: tuple) -> Exception:
-    masks = [k for k in index if isinstance(k, np.ndarray) and k.dtype.kind == "b"]
+def index_error(fault: IndexError, a: np.ndarray, steps: list[tuple]) -> Exception:
+    masks = [k for k in steps[-1] if isinstance(k, np.ndarray) and k.dtype.kind == "b"]
     if masks and "boolean" in str(fault):
         return IndexError(
             f"The shape of the mask {list(masks[0].shape)} at index 0 does not match the shape of the indexed tensor "

@@ -181,27 +181,27 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
 def setitem(self: Tensor, key: Any, value: Any) -> None:
     """x[key] = value, with gradients to x (outside key) and to value."""
     a = self._array
-    place, _, _ = index.plain_index(key)
+    steps, _, _ = index.steps_of(key)
     keeps = recorded(self, value)
     new = value._array if isinstance(value, Tensor) else value
     target = a.copy() if keeps and self._base is not None else a
     try:
-        target[place] = new
+        index.put(target, steps, new)
     except ValueError:
         raise RuntimeError(
             f"shape mismatch: value tensor of shape {list(np.shape(new))} cannot be broadcast to indexing result of "
-            f"shape {list(a[place].shape)}"
+            f"shape {list(index.part_of(a, steps).shape)}"
         ) from None
     except IndexError as fault:
-        raise index.index_error(fault, a, place) from None
+        raise index.index_error(fault, a, steps) from None
     if keeps:
         source = value if isinstance(value, Tensor) else Tensor(np.asarray(new, a.dtype))
         shape, kind = source._array.shape, source._array.dtype
 
         def setitem_backward(g: np.ndarray) -> tuple:
             rest = np.array(g)
-            rest[place] = 0
-            part = g[place]
+            index.put(rest, steps, 0)
+            part = index.part_of(g, steps)
             while part.ndim < len(shape):  # a value with leading dims of size 1
                 part = part[None]
             return rest, unbroadcast(part, shape).astype(kind, copy=False)

@@ -11,7 +11,7 @@ from ..tensor import Tensor, attach, named
 from .elementwise import cast, floating, mismatch, promoted, quiet, unbroadcast
 
 
-def _unary(name: str, function: Any, slope: Any) -> Any:
+def unary(name: str, function: Any, slope: Any) -> Any:
     """y = function(x) with slope(x, y) = dy/dx, integers taken as floats first."""
 
     def op(input: Tensor) -> Tensor:
@@ -25,26 +25,26 @@ def _unary(name: str, function: Any, slope: Any) -> Any:
     return op
 
 
-sin = _unary("sin", np.sin, lambda x, y: np.cos(x))
-cos = _unary("cos", np.cos, lambda x, y: -np.sin(x))
-tan = _unary("tan", np.tan, lambda x, y: 1 + y * y)
-asin = _unary("asin", np.arcsin, lambda x, y: 1 / np.sqrt(1 - x * x))
-acos = _unary("acos", np.arccos, lambda x, y: -1 / np.sqrt(1 - x * x))
-atan = _unary("atan", np.arctan, lambda x, y: 1 / (1 + x * x))
-sinh = _unary("sinh", np.sinh, lambda x, y: np.cosh(x))
-cosh = _unary("cosh", np.cosh, lambda x, y: np.sinh(x))
-asinh = _unary("asinh", np.arcsinh, lambda x, y: 1 / np.sqrt(x * x + 1))
-acosh = _unary("acosh", np.arccosh, lambda x, y: 1 / np.sqrt(x * x - 1))
-atanh = _unary("atanh", np.arctanh, lambda x, y: 1 / (1 - x * x))
-log2 = _unary("log2", np.log2, lambda x, y: 1 / (x * x.dtype.type(np.log(2))))
-log10 = _unary("log10", np.log10, lambda x, y: 1 / (x * x.dtype.type(np.log(10))))
-log1p = _unary("log1p", np.log1p, lambda x, y: 1 / (1 + x))
-expm1 = _unary("expm1", np.expm1, lambda x, y: y + 1)
-exp2 = _unary("exp2", np.exp2, lambda x, y: y * y.dtype.type(np.log(2)))
-rsqrt = _unary("rsqrt", lambda x: 1 / np.sqrt(x), lambda x, y: -y * y * y / 2)
-reciprocal = _unary("reciprocal", lambda x: 1 / x, lambda x, y: -y * y)
-deg2rad = _unary("deg2rad", np.deg2rad, lambda x, y: np.deg2rad(np.ones_like(x)))
-rad2deg = _unary("rad2deg", np.rad2deg, lambda x, y: np.rad2deg(np.ones_like(x)))
+sin = unary("sin", np.sin, lambda x, y: np.cos(x))
+cos = unary("cos", np.cos, lambda x, y: -np.sin(x))
+tan = unary("tan", np.tan, lambda x, y: 1 + y * y)
+asin = unary("asin", np.arcsin, lambda x, y: 1 / np.sqrt(1 - x * x))
+acos = unary("acos", np.arccos, lambda x, y: -1 / np.sqrt(1 - x * x))
+atan = unary("atan", np.arctan, lambda x, y: 1 / (1 + x * x))
+sinh = unary("sinh", np.sinh, lambda x, y: np.cosh(x))
+cosh = unary("cosh", np.cosh, lambda x, y: np.sinh(x))
+asinh = unary("asinh", np.arcsinh, lambda x, y: 1 / np.sqrt(x * x + 1))
+acosh = unary("acosh", np.arccosh, lambda x, y: 1 / np.sqrt(x * x - 1))
+atanh = unary("atanh", np.arctanh, lambda x, y: 1 / (1 - x * x))
+log2 = unary("log2", np.log2, lambda x, y: 1 / (x * x.dtype.type(np.log(2))))
+log10 = unary("log10", np.log10, lambda x, y: 1 / (x * x.dtype.type(np.log(10))))
+log1p = unary("log1p", np.log1p, lambda x, y: 1 / (1 + x))
+expm1 = unary("expm1", np.expm1, lambda x, y: y + 1)
+exp2 = unary("exp2", np.exp2, lambda x, y: y * y.dtype.type(np.log(2)))
+rsqrt = unary("rsqrt", lambda x: 1 / np.sqrt(x), lambda x, y: -y * y * y / 2)
+reciprocal = unary("reciprocal", lambda x: 1 / x, lambda x, y: -y * y)
+deg2rad = unary("deg2rad", np.deg2rad, lambda x, y: np.deg2rad(np.ones_like(x)))
+rad2deg = unary("rad2deg", np.rad2deg, lambda x, y: np.rad2deg(np.ones_like(x)))
 
 
 def tanh(input: Tensor) -> Tensor:
@@ -93,7 +93,7 @@ def _step(name: str, function: Any) -> Any:
 
 floor = _step("floor", np.floor)
 ceil = _step("ceil", np.ceil)
-sign = _step("sign", np.sign)
+sign = _step("sign", lambda x: (x > 0).astype(x.dtype) - (x < 0).astype(x.dtype))  # 0 for nan
 
 
 def round(input: Tensor, *, decimals: int = 0) -> Tensor:

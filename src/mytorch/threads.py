@@ -1,0 +1,39 @@
+"""How many threads a matrix product uses: asked of, and told to, the OpenBLAS that NumPy brings along."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+
+@cache
+def _openblas() -> tuple[Any, Any] | None:
+    """The library's functions to get and set the number of threads, if this NumPy comes with OpenBLAS."""
+    for path in (Path(np.__file__).parent.parent / "numpy.libs").glob("*openblas*"):
+        library = ctypes.CDLL(str(path))
+        for prefix, suffix in (("scipy_", "64_"), ("scipy_", ""), ("", "64_"), ("", "")):
+            name = f"{prefix}openblas_%s_num_threads{suffix}"
+            if hasattr(library, name % "get"):
+                return getattr(library, name % "get"), getattr(library, name % "set")
+    return None
+
+
+def get_num_threads() -> int:
+    found = _openblas()
+    if found is not None:
+        return int(found[0]())
+    return int(os.environ.get("OMP_NUM_THREADS") or os.cpu_count() or 1)
+
+
+def set_num_threads(number: int) -> None:
+    """Without OpenBLAS there is nothing to set: use the BLAS's own environment variable."""
+    if number < 1:
+        raise RuntimeError(f"set_num_threads expects a positive integer, but got {number}")
+    found = _openblas()
+    if found is not None:
+        found[1](number)

@@ -1,0 +1,338 @@
+"""The engine: order, accumulation, memory, errors, and the modes."""
+
+import gc
+import tracemalloc
+import weakref
+
+import numpy as np
+import pytest
+import torch
+from oracle import check, gradcheck
+
+import mytorch
+from mytorch import autograd
+
+
+def test_ten_thousand_chained_operations():
+    x = mytorch.ones(1, requires_grad=True)
+    y = x
+    for _ in range(10_000):
+        y = y + 1
+    y.backward()
+    assert y.item() == 10_001
+    assert x.grad.item() == 1
+
+
+def test_a_wide_graph_visits_every_node_once():
+    """2^60 paths lead through 60 doublings; each node must be run once."""
+    x = mytorch.ones(1, dtype=mytorch.float64, requires_grad=True)
+    y = x
+    for _ in range(60):
+        y = y + y
+    y.backward()
+    assert x.grad.item() == 2.0**60
+
+
+def test_gradients_accumulate_over_calls():
+    check(lambda t, a: [(a * 2).sum().backward(), (a * a).sum()][1], (3,))
+    x = mytorch.ones(2, requires_grad=True)
+    for expected in (2.0, 4.0):
+        (x * 2).sum().backward()
+        assert x.grad.tolist() == [expected] * 2
+    x.grad = None
+    (x * 3).sum().backward()
+    assert x.grad.tolist() == [3.0, 3.0]
+
+
+def test_gradient_argument():
+    def seeded(t, a):
+        (a * a).backward(t.ones_like(a) * 3)
+        return a.grad.detach()
+
+    check(seeded, (2, 3))
+    x = mytorch.ones(3, requires_grad=True)
+    with pytest.raises(
+        RuntimeError, match=r"Mismatch in shape: grad_output\[0\] has a shape of torch.Size\(\[2\]\)"
+    ):
+        (x * 2).backward(mytorch.ones(2))
+    with pytest.raises(RuntimeError, match="grad can be implicitly created only for scalar outputs"):
+        (x * 2).backward()
+    with pytest.raises(
+        RuntimeError, match="element 0 of tensors does not require grad and does not have a grad_fn"
+    ):
+        mytorch.ones(1).backward()
+
+
+def test_the_gradients_of_two_leaves_never_share_memory():
+    a, b = (mytorch.ones(3, requires_grad=True) for _ in range(2))
+    seed = mytorch.ones(3)
+    (a + b).backward(seed)
+    a.grad.mul_(5)
+    assert b.grad.tolist() == [1.0, 1.0, 1.0]
+    b.grad.zero_()
+    assert seed.tolist() == [1.0, 1.0, 1.0]
+    c = mytorch.ones(2, 2, requires_grad=True)
+    (a.sum() + c.T.reshape(-1)[:3] @ b).backward()
+    c.grad.fill_(9)
+    assert a.grad.tolist() == [6.0, 6.0, 6.0]
+
+
+def test_a_gradient_nobody_else_holds_is_not_copied():
+    made = []
+
+    def backward(g):
+        made.append(np.full(1000, 2.0, np.float32))
+        pointer = made[0].ctypes.data
+        array = made.pop()
+        made.append(pointer)
+        return (array,)
+
+    x = mytorch.ones(1000, requires_grad=True)
+    autograd.record(x.numpy(force=True).sum(), (x,), backward).backward()
+    assert x.grad.data_ptr() == made[0]
+
+
+def test_second_backward_needs_retain_graph():
+    x = mytorch.ones(2, requires_grad=True)
+    y = (x * x).sum()
+    y.backward(retain_graph=True)
+    y.backward()
+    assert x.grad.tolist() == [4.0, 4.0]
+    with pytest.raises(RuntimeError, match="Trying to backward through the graph a second time"):
+        y.backward()
+
+
+def test_the_graph_is_freed_by_backward():
+    x = mytorch.ones(1000, requires_grad=True)
+    saved = mytorch.ones(1000)
+    alive = weakref.ref(saved)
+    y = (x * saved).sum()
+    del saved
+    assert alive() is None, "the graph holds arrays, not tensors"
+    node = weakref.ref(y._node.edges[0])
+    assert node() is not None
+    y.backward()
+    assert node() is None, "backward lets go of the graph below, though the result is still here"
+
+
+def test_a_graph_that_is_dropped_leaves_no_cycle():
+    gc.collect()
+    gc.disable()
+    try:
+        x = mytorch.ones(3, requires_grad=True)
+        y = ((x * 2).exp() + x[0]).split(1)[0].sum()
+        node = weakref.ref(y._node)
+        del y
+        assert node() is None
+    finally:
+        gc.enable()
+
+
+def test_memory_does_not_grow_with_steps():
+    w = mytorch.ones(100, 100, requires_grad=True)
+
+    def step():
+        w.grad = None
+        ((w @ w).relu().mean() + w.std()).backward()
+        with mytorch.no_grad():
+            w.sub_(w.grad, alpha=0.01)
+
+    for _ in range(5):
+        step()
+    tracemalloc.start()
+    step()
+    before = tracemalloc.get_traced_memory()[0]
+    for _ in range(50):
+        step()
+    grown = tracemalloc.get_traced_memory()[0] - before
+    tracemalloc.stop()
+    assert grown < 20_000, f"{grown} bytes more after 50 steps; one gradient has 40,000"
+
+
+def test_changing_a_saved_tensor_in_place_is_an_error():
+    for spoil in (
+        lambda y: y.add_(1),
+        lambda y: y.__setitem__(0, 5.0),
+        lambda y: y.zero_(),
+        lambda y: y[0].mul_(2),
+    ):
+        x = mytorch.ones(3, requires_grad=True)
+        y = x * 2
+        z = (y * y).sum()
+        spoil(y)
+        with pytest.raises(
+            RuntimeError, match="one of the variables needed for gradient computation has been modified"
+        ):
+            z.backward()
+
+
+def test_changing_a_saved_result_in_place_is_an_error():
+    for name in ("exp", "tanh", "sigmoid", "sqrt", "relu"):
+        x = mytorch.ones(3, requires_grad=True)
+        y = getattr(x, name)()
+        z = y.sum()
+        y.detach().add_(1)
+        with pytest.raises(
+            RuntimeError, match=r"\[torch.FloatTensor \[3\]\] is at version 1; expected version 0"
+        ):
+            z.backward()
+
+
+def test_changing_a_weight_between_forward_and_backward_is_an_error():
+    w = mytorch.ones(2, 2, requires_grad=True)
+    x = mytorch.ones(3, 2, requires_grad=True)
+    loss = (x @ w).sum()
+    with mytorch.no_grad():
+        w.add_(1)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        loss.backward()
+
+
+def test_changing_what_backward_does_not_read_is_fine():
+    def changed(t, a):
+        y = a * 2
+        z = y + 1
+        y.mul_(3)
+        return z, y
+
+    check(changed, (3,))
+
+
+def test_leaves_are_not_changed_in_place():
+    x = mytorch.ones(3, requires_grad=True)
+    with pytest.raises(
+        RuntimeError, match="a leaf Variable that requires grad is being used in an in-place operation"
+    ):
+        x.add_(1)
+    with pytest.raises(RuntimeError, match="a leaf Variable that requires grad"):
+        x[0] = 1.0
+    with pytest.raises(RuntimeError, match="a view of a leaf Variable that requires grad is being used"):
+        x[0].mul_(2)
+    with mytorch.no_grad():
+        x.add_(1)
+    assert x.tolist() == [2.0, 2.0, 2.0]
+
+
+def test_modes():
+    x = mytorch.ones(2, requires_grad=True)
+    with mytorch.no_grad():
+        assert not (x * 2).requires_grad
+        with mytorch.enable_grad():
+            assert (x * 2).requires_grad
+        assert not mytorch.is_grad_enabled()
+    with mytorch.inference_mode():
+        assert not (x * 2).requires_grad
+    with mytorch.set_grad_enabled(False):
+        assert not (x * 2).requires_grad
+    assert mytorch.is_grad_enabled()
+    mytorch.set_grad_enabled(False)
+    assert not (x * 2).requires_grad
+    mytorch.set_grad_enabled(True)
+
+    @mytorch.no_grad()
+    def called():
+        return x * 2
+
+    @mytorch.no_grad
+    def bare():
+        return x * 2
+
+    assert not called().requires_grad
+    assert not bare().requires_grad
+    with pytest.raises(ZeroDivisionError), mytorch.no_grad():
+        raise ZeroDivisionError
+    assert (x * 2).requires_grad
+
+
+def test_grad_function_leaves_grad_alone():
+    def both(t, a, b):
+        y = (a * b).sum() + a.exp().sum()
+        return t.autograd.grad(y, (a, b), retain_graph=True), t.autograd.grad([y], [a * 1, b][1:])
+
+    check(both, (3,), (3,))
+    a, b = mytorch.ones(2, requires_grad=True), mytorch.ones(2, requires_grad=True)
+    with pytest.raises(RuntimeError, match="appears to not have been used in the graph"):
+        autograd.grad((a * 2).sum(), b)
+    assert autograd.grad((a * 2).sum(), [b], allow_unused=True) == (None,)
+    middle = a * 3
+    (got,) = autograd.grad((middle * middle).sum(), middle)
+    assert got.tolist() == [6.0, 6.0]
+    assert a.grad is None
+    with pytest.raises(NotImplementedError, match="create_graph"):
+        autograd.grad((a * 2).sum(), a, create_graph=True)
+
+
+def test_inputs_argument_limits_backward():
+    a, b = mytorch.ones(2, requires_grad=True), mytorch.ones(2, requires_grad=True)
+    (a * b).sum().backward(inputs=[a])
+    assert a.grad is not None
+    assert b.grad is None
+
+
+def test_hooks_and_retained_gradients():
+    def hooked(t, a):
+        seen = []
+        y = a * 2
+        y.retain_grad()
+        y.register_hook(lambda g: g * 10)
+        handle = a.register_hook(lambda g: g * 100)
+        handle.remove()
+        a.register_hook(lambda g: seen.append(g.clone()))
+        (y * 3).sum().backward()
+        return y.grad.detach(), seen, a.grad.detach().clone()
+
+    check(hooked, (3,))
+    with pytest.raises(
+        RuntimeError, match="cannot register a hook on a tensor that doesn't require gradient"
+    ):
+        mytorch.ones(1).register_hook(print)
+
+
+def test_a_function_of_ones_own():
+    def cube_in(t):
+        class Cube(t.autograd.Function):
+            @staticmethod
+            def forward(ctx, x, factor):
+                ctx.save_for_backward(x)
+                ctx.factor = factor
+                return x * x * x * factor
+
+            @staticmethod
+            def backward(ctx, g):
+                (x,) = ctx.saved_tensors
+                return g * 3 * x * x * ctx.factor, None
+
+        return Cube
+
+    check(lambda t, a: cube_in(t).apply(a * 2, 4.0), (3,))
+    gradcheck(lambda a: cube_in(mytorch).apply(a, 2.0), (3,))
+    x = mytorch.ones(2, requires_grad=True)
+    y = x * 1
+    z = cube_in(mytorch).apply(y, 1.0)
+    y.add_(1)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        z.sum().backward()
+
+
+def test_straight_through_with_detach():
+    check(lambda t, a: a + (a.round() - a).detach(), (4,))
+
+
+def test_same_graph_as_torch_for_a_small_network():
+    def network(t, x, w1, b1, w2, b2):
+        h = (x @ w1 + b1).relu()
+        scores = h @ w2 + b2
+        return (scores.logsumexp(1) - scores[:, 0]).mean() + 1e-3 * (w1.norm() + (w2 * w2).sum())
+
+    check(network, (5, 4), (4, 8), (8,), (8, 3), (3,))
+
+
+def test_only_floats_require_gradients():
+    for lib in (torch, mytorch):
+        with pytest.raises(RuntimeError, match="floating point"):
+            lib.arange(3).requires_grad_()
+    x = mytorch.ones(2, requires_grad=True)
+    with pytest.raises(RuntimeError, match="you can only change requires_grad flags of leaf variables"):
+        (x * 2).requires_grad_(False)
+    assert not (x > 0).requires_grad
+    assert not x.argmax().requires_grad

@@ -1,0 +1,108 @@
+"""In-place operations, recorded and not, on tensors and through views of them, against torch."""
+
+import numpy as np
+import pytest
+from oracle import check
+
+import mytorch
+
+CHANGES = {
+    "arithmetic": lambda t, x, b: x.add_(b).mul_(b).sub_(1).div_(b * b + 1),
+    "operators": lambda t, x, b: exec("x += b; x *= 2; x -= b; x /= 3; x **= 2", {"x": x, "b": b}),
+    "alpha": lambda t, x, b: x.add_(b, alpha=2).sub_(b, alpha=0.5),
+    "functions": lambda t, x, b: x.sigmoid_().tanh_().exp_().log_().sqrt_(),
+    "clamp": lambda t, x, b: x.clamp_(-1, 1).relu_().abs_(),
+    "addc": lambda t, x, b: x.addcmul_(b, b, value=0.5).addcdiv_(b, b * b + 1),
+    "lerp": lambda t, x, b: x.lerp_(b.expand_as(x), 0.25),
+    "fill": lambda t, x, b: x[0].fill_(3.0),
+    "zero": lambda t, x, b: x[:, 1].zero_(),
+    "copy": lambda t, x, b: x.copy_(b),
+    "masked": lambda t, x, b: x.masked_fill_(x > 0, -1.0),
+    "by itself": lambda t, x, b: x.mul_(x),
+    "row": lambda t, x, b: x[1].mul_(b),
+    "column of a transpose": lambda t, x, b: x.T[2].add_(b[0]),
+    "view of a view": lambda t, x, b: x[:2][1].mul_(b).add_(1),
+    "reshaped": lambda t, x, b: x.view(-1)[::2].mul_(2),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+@pytest.mark.parametrize(
+    "before", [lambda x: x * 1, lambda x: x.detach().clone()], ids=["recorded", "constant"]
+)
+def test_against_torch(name, before):
+    def changed(t, a, b):
+        x = before(a)
+        y = x * 3 if name != "x" else x
+        CHANGES[name](t, x, b)
+        return x, y
+
+    check(changed, (3, 4), (4,))
+
+
+def test_unrecorded_changes_write_into_the_same_memory():
+    x = mytorch.ones(3)
+    array = x.numpy()
+    x.add_(1).mul_(2).sub_(mytorch.ones(3)).div_(3).clamp_(max=0.9)
+    x.addcmul_(x, x).addcdiv_(x, x, value=2).lerp_(x * 0, 0.5)
+    assert x.numpy() is array
+    assert x._version[0] == 8
+    x.zero_()
+    assert array.tolist() == [0.0, 0.0, 0.0]
+
+
+def test_a_view_taken_before_the_change_follows_it():
+    def followed(t, a):
+        x = a * 1
+        early = x[0]
+        x.mul_(2)
+        early_again = x[1]
+        early_again.add_(a[0])
+        return early * 3, x, early_again
+
+    check(followed, (3, 4))
+
+
+def test_a_running_result():
+    def accumulated(t, a):
+        total = t.zeros(4, dtype=a.dtype)
+        for row in a:
+            total += row * row
+        return total
+
+    check(accumulated, (3, 4))
+
+
+def test_integers():
+    x = np.arange(6).reshape(2, 3)
+    check(
+        lambda t, a: (
+            a.add_(1),
+            a.mul_(2),
+            a.floor_divide_(3),
+            a.remainder_(2),
+            a.fill_(7),
+            a.clone().zero_(),
+        ),
+        x,
+    )
+
+
+def test_errors():
+    with pytest.raises(RuntimeError, match="result type Float can't be cast to the desired output type Long"):
+        mytorch.arange(3).add_(0.5)
+    with pytest.raises(RuntimeError, match="result type Float can't be cast to the desired output type Long"):
+        mytorch.arange(3).div_(2)
+    with pytest.raises(
+        RuntimeError, match=r"output with shape \[3\] doesn't match the broadcast shape \[2, 3\]"
+    ):
+        mytorch.ones(3).add_(mytorch.ones(2, 3))
+    with pytest.raises(
+        RuntimeError, match=r"The size of tensor a \(3\) must match the size of tensor b \(2\)"
+    ):
+        mytorch.ones(3).mul_(mytorch.ones(2))
+    x = mytorch.ones(3, 2, requires_grad=True) * 1
+    with pytest.raises(NotImplementedError, match="call contiguous"):
+        mytorch.ones(3, 2).T.contiguous()  # contiguous memory is fine
+        y = mytorch.from_numpy(np.ones((2, 3)).T)
+        y[0].mul_(x.double().sum())
