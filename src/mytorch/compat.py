@@ -22,6 +22,7 @@ _TORCH = {
     "torch": "mytorch",
     "torch.autograd": "mytorch.autograd",
     "torch.backends": "mytorch.backends",
+    "torch.backends.cudnn": "mytorch.backends.cudnn",
     "torch.cuda": "mytorch.cuda",
     "torch.nn": "mytorch.nn",
     "torch.nn.functional": "mytorch.nn.functional",
@@ -53,6 +54,9 @@ def torch_module(name: str) -> ModuleType:
         return package
     if name not in _TORCH:
         raise UnsupportedImport(f"mytorch has no module '{name}'; supported: docs/mytorch.md", name=name)
+    parent, _, last = _TORCH[name].rpartition(".")
+    if parent == "mytorch.backends":  # its parts are values, not files
+        return getattr(importlib.import_module(parent), last)
     return importlib.import_module(_TORCH[name])
 
 
@@ -75,16 +79,23 @@ def run_script(path: str, argv: Sequence[str] = ()) -> dict[str, Any]:
     refuse: Any = _Refuse()
     for name in kept:
         del sys.modules[name]
+    mine = {name: torch_module(name) for name in (*_TORCH, "torchvision")}
+    # Only of a package does the import system ask our finder for a name below it (torch.cuda.amp).
+    files = [module for module in mine.values() if not hasattr(module, "__path__")]
     try:
-        for name in (*_TORCH, "torchvision"):
-            sys.modules[name] = torch_module(name)
+        sys.modules.update(mine)
+        for module in files:
+            module.__path__ = []
         sys.meta_path.insert(0, refuse)
         sys.argv = [path, *argv]
         sys.path.insert(0, str(Path(path).resolve().parent))
         return runpy.run_path(path, run_name="__main__")
     finally:
         sys.argv, sys.path[:] = old_argv, old_path
-        sys.meta_path.remove(refuse)
+        if refuse in sys.meta_path:
+            sys.meta_path.remove(refuse)
+        for module in files:
+            vars(module).pop("__path__", None)
         for name in [name for name in sys.modules if is_torch(name)]:
             del sys.modules[name]
         sys.modules.update(kept)

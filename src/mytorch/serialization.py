@@ -180,11 +180,10 @@ def _flatten(node: Any, prefix: str, state: dict[str, Tensor], where: str) -> No
     if not prefix or not isinstance(node, np.ndarray | np.generic) or node.dtype.kind not in "fiub":
         place = prefix or "the top"
         raise ValueError(f"{where} must hold layer → parameter → array, but {place} is {type(node).__name__}")
-    layer, _, name = prefix.rpartition(".")
-    array = np.asarray(node)
-    name = _RENAMED.get(name, name)
-    if name == "weight" and array.ndim == 2:
+    layer, _, stored = prefix.rpartition(".")
+    array, name = np.asarray(node), _RENAMED.get(stored, stored)
+    if stored != "weight" and max(array.shape, default=1) == array.size:
+        array = array.reshape(-1)  # (1, n) and (1, n, 1, 1) are vectors
+    elif stored == "weight" and array.ndim == 2:
         array = array.T
-    elif array.ndim > 1 and max(array.shape) == array.size and name != "weight":  # (1, n), (1, n, 1, 1)
-        array = array.reshape(-1)
     state[f"{layer}.{name}" if layer else name] = Tensor(np.ascontiguousarray(array))
