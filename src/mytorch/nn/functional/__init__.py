@@ -1,5 +1,6 @@
 """torch.nn.functional on NumPy: one file a topic, every function's backward beside its forward."""
 
+import mytorch.memory  # noqa: F401  importing it makes the process keep freed arrays
 from mytorch.dtypes import unsupported
 
 from .activation import (

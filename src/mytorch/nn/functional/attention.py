@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -18,9 +19,7 @@ from .linear import linear
 class _Attention:
     """Forward and backward on arrays q (..., L, d), k (..., S, d), v (..., S, e)."""
 
-    def __init__(
-        self, q: np.ndarray, k: np.ndarray, v: np.ndarray, mask: np.ndarray | None, p: float, scale: float
-    ):
+    def __init__(self, q: np.ndarray, k: np.ndarray, v: np.ndarray, mask: np.ndarray | None, p: float, scale: float):
         self.q, self.k, self.v, self.scale = q, k, v, scale
         scores = q @ k.swapaxes(-1, -2)  # (..., L, S)
         scores *= scale
@@ -30,7 +29,8 @@ class _Attention:
             else:
                 scores += mask
         self.weights = _softmax(scores) if mask is not None else softmax_array(scores, -1)
-        self.keep, self.gain = (keep_mask(scores.shape, p), 1.0 / (1.0 - p)) if p else (None, 1.0)
+        self.keep: np.ndarray | None = keep_mask(scores.shape, p) if p else None
+        self.gain = 1.0 / (1.0 - p) if p < 1 else 0.0
 
     def used(self) -> np.ndarray:
         """The weights after dropout."""
@@ -82,20 +82,14 @@ def scaled_dot_product_attention(
     A bool mask is True where one may look; a float mask is added to the scores.
     """
     if enable_gqa:
-        raise NotImplementedError(
-            "mytorch has no enable_gqa in scaled_dot_product_attention: repeat key and value"
-        )
+        raise NotImplementedError("mytorch has no enable_gqa in scaled_dot_product_attention: repeat key and value")
     q, k, v = query._array, key._array, value._array
     mask = None if attn_mask is None else attn_mask._array
     if is_causal:
         if mask is not None:
-            raise RuntimeError(
-                "scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True"
-            )
+            raise RuntimeError("scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
         mask = np.tri(q.shape[-2], k.shape[-2], dtype=bool)
-    lead = np.broadcast_shapes(
-        q.shape[:-2], k.shape[:-2], v.shape[:-2], () if mask is None else mask.shape[:-2]
-    )
+    lead = np.broadcast_shapes(q.shape[:-2], k.shape[:-2], v.shape[:-2], () if mask is None else mask.shape[:-2])
     kernel = _Attention(q, k, v, mask, dropout_p, 1 / math.sqrt(q.shape[-1]) if scale is None else scale)
     shapes = [(*lead, *a.shape[-2:]) for a in (q, k, v)]
 
@@ -103,13 +97,14 @@ def scaled_dot_product_attention(
         gq, gk, gv = (np.empty(shape, g.dtype) for shape in shapes)
         gs = kernel.backward(g, gq, gk, gv)
         grads = [unbroadcast(part, a.shape) for part, a in ((gq, q), (gk, k), (gv, v))]
-        if attn_mask is not None and mask.dtype != bool:
-            grads.append(unbroadcast(gs, mask.shape))
+        if learnt is not None:
+            grads.append(unbroadcast(gs, learnt.shape))
         return tuple(grads)
 
     parents = [query, key, value]
-    if attn_mask is not None and attn_mask._array.dtype != bool:
-        parents.append(attn_mask)
+    learnt = attn_mask if attn_mask is not None and attn_mask._array.dtype != bool else None
+    if learnt is not None:
+        parents.append(learnt)
     return record(kernel.forward(), parents, attention_backward, saved=(query, key, value))
 
 
@@ -160,21 +155,11 @@ def multi_head_attention_forward(
     is_causal: bool = False,
 ) -> tuple[Tensor, Tensor | None]:
     """torch's function, sequence first: query (L, N, E) or (L, E), key and value (S, N, ...)."""
-    if (
-        bias_k is not None
-        or bias_v is not None
-        or add_zero_attn
-        or static_k is not None
-        or static_v is not None
-    ):
-        raise NotImplementedError(
-            "mytorch has no bias_k, bias_v, add_zero_attn and static_k, static_v in attention"
-        )
+    if bias_k is not None or bias_v is not None or add_zero_attn or static_k is not None or static_v is not None:
+        raise NotImplementedError("mytorch has no bias_k, bias_v, add_zero_attn and static_k, static_v in attention")
     if query.shape[-1] != embed_dim_to_check:
-        raise AssertionError(
-            f"was expecting embedding dimension of {embed_dim_to_check}, but got {query.shape[-1]}"
-        )
-    weights = (q_proj_weight, k_proj_weight, v_proj_weight) if use_separate_proj_weight else in_proj_weight
+        raise AssertionError(f"was expecting embedding dimension of {embed_dim_to_check}, but got {query.shape[-1]}")
+    weights: Any = (q_proj_weight, k_proj_weight, v_proj_weight) if use_separate_proj_weight else in_proj_weight
     batched = query.ndim == 3
     same = query is key and key is value
     query = query.transpose(0, 1) if batched else query.unsqueeze(0)
@@ -198,7 +183,7 @@ def multi_head_attention(
     key: Tensor,
     value: Tensor,
     num_heads: int,
-    in_weights: Tensor | tuple[Tensor, Tensor, Tensor],
+    in_weights: Any,
     in_bias: Tensor | None,
     out_weight: Tensor,
     out_bias: Tensor | None,
@@ -217,13 +202,12 @@ def multi_head_attention(
     if width % num_heads:
         raise AssertionError(f"embed_dim {width} not divisible by num_heads {num_heads}")
     mask = _merged_mask(key_padding_mask, attn_mask, n, num_heads, query._array.dtype)
-    packed = isinstance(in_weights, Tensor)
-    fixed = mask is None or not mask.requires_grad
-    if packed and query is key and key is value and not need_weights and fixed:
+    same = query is key and key is value and isinstance(in_weights, Tensor)
+    if same and not need_weights and not (mask is not None and mask.requires_grad):
         shown = None if mask is None else mask._array
         out = _self_attention(linear(query, in_weights, in_bias), num_heads, shown, dropout_p)
         return linear(out, out_weight, out_bias), None
-    matrices = in_weights.chunk(3) if packed else in_weights
+    matrices = in_weights.chunk(3) if isinstance(in_weights, Tensor) else in_weights
     biases = (None,) * 3 if in_bias is None else in_bias.chunk(3)
     q, k, v = (
         linear(t, w, b).reshape(n, t.shape[1], num_heads, -1).transpose(1, 2)  # (N, heads, L or S, d)
@@ -243,9 +227,7 @@ def multi_head_attention(
     return linear(out, out_weight, out_bias), attention
 
 
-def _merged_mask(
-    padding: Tensor | None, mask: Tensor | None, n: int, heads: int, dtype: np.dtype
-) -> Tensor | None:
+def _merged_mask(padding: Tensor | None, mask: Tensor | None, n: int, heads: int, dtype: np.dtype) -> Tensor | None:
     """Both of torch's masks as one of numbers to add to the scores, broadcasting to (N, heads, L, S)."""
     total = None
     if mask is not None:

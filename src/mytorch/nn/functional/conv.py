@@ -34,9 +34,7 @@ def _unfold(x: np.ndarray, window: Window, rows: range, columns: int, groups: in
     return out.reshape(groups, -1, len(rows) * columns * n)
 
 
-def correlate(
-    x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None, window: Window, groups: int
-) -> np.ndarray:
+def correlate(x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None, window: Window, groups: int) -> np.ndarray:
     """x (C, H, W, N) with weight (O, C/groups, kh, kw) -> (O, Ho, Wo, N)."""
     (ho, wo), o, n = window.positions(*x.shape[1:3]), weight.shape[0], x.shape[3]
     out = np.empty((o, ho, wo, n), x.dtype)
@@ -65,9 +63,7 @@ def correlate_input(
     return out
 
 
-def correlate_weight(
-    g: np.ndarray, x: np.ndarray, shape: tuple[int, ...], window: Window, groups: int
-) -> np.ndarray:
+def correlate_weight(g: np.ndarray, x: np.ndarray, shape: tuple[int, ...], window: Window, groups: int) -> np.ndarray:
     """The gradient of correlate for its weight, from g (O, Ho, Wo, N) and the input x (C, H, W, N)."""
     o, ho, wo, n = g.shape
     out = np.zeros((groups, o // groups, shape[1] * shape[2] * shape[3]), g.dtype)
@@ -137,9 +133,7 @@ def conv_transpose2d(
     """conv2d's input gradient: (N, C, H, W) or (C, H, W), weight (C, O/groups, kh, kw) -> (N, O, Ho, Wo)."""
     if input.ndim == 3:
         one = input.unsqueeze(0)
-        return conv_transpose2d(one, weight, bias, stride, padding, output_padding, groups, dilation).squeeze(
-            0
-        )
+        return conv_transpose2d(one, weight, bias, stride, padding, output_padding, groups, dilation).squeeze(0)
     x, w = input._array, weight._array
     _check(x, w, groups, w.shape[0], "conv_transpose2d")
     window = Window((w.shape[2], w.shape[3]), pair(stride), pair(dilation))

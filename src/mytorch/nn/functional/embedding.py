@@ -19,14 +19,10 @@ def embedding(
 ) -> Tensor:
     """input (...) of indices, weight (rows, D) -> (..., D). Row padding_idx gets no gradient."""
     if max_norm is not None or scale_grad_by_freq or sparse:
-        raise NotImplementedError(
-            "mytorch has no max_norm, scale_grad_by_freq or sparse in embedding: leave them out"
-        )
+        raise NotImplementedError("mytorch has no max_norm, scale_grad_by_freq or sparse in embedding: leave them out")
     index, table = input._array, weight._array
     if index.dtype.kind not in "iu":
-        raise RuntimeError(
-            f"Expected tensor for argument #1 'indices' to be Long or Int, but got {input.dtype}"
-        )
+        raise RuntimeError(f"Expected tensor for argument #1 'indices' to be Long or Int, but got {input.dtype}")
     rows = len(table)
     if padding_idx is not None:
         if not -rows <= padding_idx < rows:

@@ -20,9 +20,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
             f"{w.shape[1]}x{w.shape[0]})"
         )
     if x.dtype != w.dtype:
-        raise RuntimeError(
-            f"mat1 and mat2 must have the same dtype, but got {input.dtype} and {weight.dtype}"
-        )
+        raise RuntimeError(f"mat1 and mat2 must have the same dtype, but got {input.dtype} and {weight.dtype}")
     shape = x.shape
     if x.ndim != 2:
         x = x.reshape(-1, shape[-1])

@@ -108,9 +108,7 @@ def _check_classes(input: Tensor, target: Tensor, ignore_index: int) -> None:
     classes, index = input.shape[dim], target._array
     if index.shape != wanted:
         if dim and index.ndim and index.shape[:1] != wanted[:1]:
-            raise ValueError(
-                f"Expected input batch_size ({wanted[0]}) to match target batch_size ({index.shape[0]})."
-            )
+            raise ValueError(f"Expected input batch_size ({wanted[0]}) to match target batch_size ({index.shape[0]}).")
         raise RuntimeError(f"Expected target size {list(wanted)}, got {list(index.shape)}")
     if index.dtype.kind not in "iu":
         raise RuntimeError(f"expected scalar type Long but found {target.dtype}: class indices are integers")
@@ -174,9 +172,7 @@ def mse_loss(
         gx = difference * (g * (2.0 / count))
         return gx if wants[0] else None, -gx if wants[1] else None
 
-    return record(
-        np.asarray(np.dot(flat, flat) / count, difference.dtype), (input, target), mse_loss_backward
-    )
+    return record(np.asarray(np.dot(flat, flat) / count, difference.dtype), (input, target), mse_loss_backward)
 
 
 def l1_loss(

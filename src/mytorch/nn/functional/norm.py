@@ -30,9 +30,7 @@ def _standardise(rows: np.ndarray, eps: float) -> tuple[np.ndarray, np.ndarray, 
     return deviation, mean, variance, 1.0 / np.sqrt(variance + eps)
 
 
-def _standardise_backward(
-    g: np.ndarray, deviation: np.ndarray, inverse: np.ndarray, scale: np.ndarray
-) -> np.ndarray:
+def _standardise_backward(g: np.ndarray, deviation: np.ndarray, inverse: np.ndarray, scale: np.ndarray) -> np.ndarray:
     """The gradient for rows, from g for `deviation * scale`; inverse is 1/std.
 
     d/dx = scale * (g - mean(g) - deviation * mean(g * deviation) / variance), with the eps in the variance.
@@ -63,9 +61,7 @@ def batch_norm(
     if training:
         size = rows.shape[1]
         if size <= 1:
-            raise ValueError(
-                f"Expected more than 1 value per channel when training, got input size {input.shape}"
-            )
+            raise ValueError(f"Expected more than 1 value per channel when training, got input size {input.shape}")
         deviation, mean, variance, inverse = _standardise(rows, eps)
         if running_mean is not None:
             _update(running_mean, mean, momentum)
@@ -128,11 +124,7 @@ def layer_norm(
     if weight is not None:
         out = normal * weight._array.reshape(size)
     if bias is not None:
-        out = (
-            out + bias._array.reshape(size)
-            if out is normal
-            else np.add(out, bias._array.reshape(size), out=out)
-        )
+        out = out + bias._array.reshape(size) if out is normal else np.add(out, bias._array.reshape(size), out=out)
     gain = None if weight is None else weight._array.reshape(size)
     wants_x, has_bias = needs(input), bias is not None
 
@@ -152,9 +144,7 @@ def layer_norm(
         return tuple(grads)
 
     parents = tuple(t for t in (input, weight, bias) if t is not None)
-    return record(
-        out.reshape(shape), parents, layer_norm_backward, () if weight is None else (weight,), out is normal
-    )
+    return record(out.reshape(shape), parents, layer_norm_backward, () if weight is None else (weight,), out is normal)
 
 
 def group_norm(

@@ -66,6 +66,4 @@ def _source(size: int, before: int, after: int, mode: str) -> np.ndarray:
                 f"Padding value causes wrapping around more than once: ({before}, {after}) at size {size}"
             )
         return at % size
-    raise NotImplementedError(
-        f"Unrecognised padding mode {mode}: use constant, reflect, replicate or circular"
-    )
+    raise NotImplementedError(f"Unrecognised padding mode {mode}: use constant, reflect, replicate or circular")

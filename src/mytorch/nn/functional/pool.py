@@ -33,9 +33,7 @@ class _Pooling:
         ceil_mode: bool,
     ):
         kernel = pair(kernel_size)
-        self.window = Window(
-            kernel, kernel if stride is None or stride == [] else pair(stride), pair(dilation)
-        )
+        self.window = Window(kernel, kernel if stride is None or stride == [] else pair(stride), pair(dilation))
         self.pad = pair(padding)
         if any(s <= 0 for s in self.window.stride):
             raise RuntimeError(f"stride should not be zero, but got {self.window.stride}")
@@ -88,12 +86,8 @@ def max_pool2d(
 ) -> Tensor | tuple[Tensor, Tensor]:
     """The largest pixel of each window; its gradient goes to the first of equals, as in torch."""
     if input.ndim == 3:
-        result = max_pool2d(
-            input.unsqueeze(0), kernel_size, stride, padding, dilation, ceil_mode, return_indices
-        )
-        return (
-            result.squeeze(0) if isinstance(result, Tensor) else (result[0].squeeze(0), result[1].squeeze(0))
-        )
+        result = max_pool2d(input.unsqueeze(0), kernel_size, stride, padding, dilation, ceil_mode, return_indices)
+        return result.squeeze(0) if isinstance(result, Tensor) else (result[0].squeeze(0), result[1].squeeze(0))
     _check_rank(input)
     place = _Pooling(input._array.shape, kernel_size, stride, padding, dilation, ceil_mode)
     x = place.bordered(batch_last(input._array), -np.inf)
@@ -143,9 +137,7 @@ def avg_pool2d(
     """The mean of each window."""
     if input.ndim == 3:
         one = input.unsqueeze(0)
-        return avg_pool2d(
-            one, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
-        ).squeeze(0)
+        return avg_pool2d(one, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override).squeeze(0)
     _check_rank(input)
     place = _Pooling(input._array.shape, kernel_size, stride, padding, 1, ceil_mode)
     x = place.bordered(batch_last(input._array), 0.0)
@@ -216,6 +208,5 @@ def _cells(full: int, parts: int) -> list[slice]:
 def _check_rank(input: Tensor) -> None:
     if input.ndim != 4:
         raise RuntimeError(
-            f"Expected 3D (unbatched) or 4D (batched) input to pooling, but got input of size: "
-            f"{list(input.shape)}"
+            f"Expected 3D (unbatched) or 4D (batched) input to pooling, but got input of size: {list(input.shape)}"
         )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from mytorch.autograd import record
@@ -28,19 +30,16 @@ def interpolate(
     if (size is None) == (scale_factor is None):
         raise ValueError("only one of size or scale_factor should be defined")
     if mode == "nearest" and align_corners is not None:
-        raise ValueError(
-            "align_corners option can only be set with the interpolating modes: linear | bilinear | ..."
-        )
+        raise ValueError("align_corners option can only be set with the interpolating modes: linear | bilinear | ...")
     x = input._array
-    if scale_factor is None:
-        assert size is not None
-        outs, factors = pair(size), (None, None)
-    else:
-        both = scale_factor if isinstance(scale_factor, tuple | list) else (scale_factor, scale_factor)
-        outs, factors = tuple(int(n * f) for n, f in zip(x.shape[2:], both)), both
+    factors: Sequence[float | None] = (None, None)
+    if scale_factor is not None:
+        factors = scale_factor if isinstance(scale_factor, tuple | list) else (scale_factor, scale_factor)
+        size = (int(x.shape[2] * factors[0]), int(x.shape[3] * factors[1]))
+    assert size is not None
     down, across = (
         _weights(n, out, factor, mode, bool(align_corners)).astype(x.dtype)
-        for n, out, factor in zip(x.shape[2:], outs, factors)
+        for n, out, factor in zip(x.shape[2:], pair(size), factors)
     )
     out = down @ x @ across.T  # (Ho, H) (N, C, H, W) (W, Wo)
     return record(out, (input,), lambda g: (down.T @ g @ across,))
