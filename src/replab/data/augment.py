@@ -74,9 +74,7 @@ def affine(
     cos, sin = torch.cos(angle) / factor, torch.sin(angle) / factor
     # affine_grid maps output to input in units of half an image: a turn of an oblong image needs its aspect
     shift_x, shift_y = (2 * dx - 1) * 2 * shift / w, (2 * dy - 1) * 2 * shift / h
-    theta = torch.stack(
-        [torch.stack([cos, -sin * h / w, shift_x], 1), torch.stack([sin * w / h, cos, shift_y], 1)], 1
-    )
+    theta = torch.stack([torch.stack([cos, -sin * h / w, shift_x], 1), torch.stack([sin * w / h, cos, shift_y], 1)], 1)
     grid = F.affine_grid(theta.to(x.device), list(x.shape), align_corners=False)  # (B, H, W, 2)
     # grid_sample fills with 0: black is made 0 meanwhile
     return F.grid_sample(x - black, grid, align_corners=False) + black
@@ -114,9 +112,7 @@ def _step(text: str) -> Step:
         raise RecipeError(f"augmentation {text!r}: arguments must be numbers, as in {usage}") from None
     parameters = list(inspect.signature(AUGMENTATIONS[name]).parameters.values())[3:]
     if len(args) > len(parameters):
-        raise RecipeError(
-            f"augmentation {text!r}: at most {len(parameters)} numbers, got {len(args)}: {usage}"
-        )
+        raise RecipeError(f"augmentation {text!r}: at most {len(parameters)} numbers, got {len(args)}: {usage}")
     if not all(0 <= a < 1e4 for a in args):
         raise RecipeError(f"augmentation {text!r}: arguments must be from 0 to 10,000; use {usage}")
     if name in ("crop", "cutout"):

@@ -6,6 +6,7 @@ is untouched.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from typing import NamedTuple
@@ -57,7 +58,8 @@ class Batches:
         # One row of bytes an image, in the order the batch will have in memory: gathering and scaling run
         # over plain rows then, and channels_last costs nothing a batch.
         pixels = images.pixels.transpose(0, 2, 3, 1) if channels_last else images.pixels
-        rows = torch.from_numpy(np.ascontiguousarray(pixels).reshape(self.size, -1))
+        pixels = np.require(pixels, requirements=["C", "W"])  # a copy only if it must be: torch wants both
+        rows = torch.from_numpy(pixels.reshape(self.size, math.prod(self.shape)))
         resident = self.device.type != "cuda" or rows.numel() < torch.cuda.mem_get_info(self.device)[0] / 3
         self._rows = rows.to(self.device) if resident else rows
         self._labels = None if images.labels is None else torch.from_numpy(images.labels.astype(np.int64))

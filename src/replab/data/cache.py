@@ -89,9 +89,7 @@ def _allocate(path: Path, shape: tuple[int, ...]) -> np.ndarray:
     try:
         path.unlink(missing_ok=True)
         array = np.lib.format.open_memmap(path, mode="w+", dtype=np.uint8, shape=shape)
-        if hasattr(
-            os, "posix_fallocate"
-        ):  # room now, or an error now: a full disk later would kill the process
+        if hasattr(os, "posix_fallocate"):  # room now, or an error now: a full disk later would kill the process
             with path.open("r+b") as file:
                 os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
         return array

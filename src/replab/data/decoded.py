@@ -25,9 +25,7 @@ class Decoded(NamedTuple):
     moments: np.ndarray  # (N, 2, C), see images.moments
 
     @classmethod
-    def of(
-        cls, pixels: np.ndarray, labels: np.ndarray | None, classes: tuple[str, ...], train: int | None
-    ) -> Decoded:
+    def of(cls, pixels: np.ndarray, labels: np.ndarray | None, classes: tuple[str, ...], train: int | None) -> Decoded:
         return cls(pixels, labels, classes, train, moments(pixels))
 
 

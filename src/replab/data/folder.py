@@ -22,9 +22,7 @@ from replab.data.pictures import Unreadable, decode, header
 from replab.errors import DataError
 
 LARGEST_MEMBER = 512 * 2**20  # bytes, unpacked: a larger file in a zip is taken for a decompression bomb
-WORTH_THREADS = (
-    16 * 2**10
-)  # bytes a file: below, decoding is mostly Python, and threads only wait for one another
+WORTH_THREADS = 16 * 2**10  # bytes a file: below, decoding is mostly Python, and threads only wait for one another
 SAMPLE = 64  # headers looked at before anything is decoded, so that sets of mixed sizes are refused early
 
 Read = Callable[[str], bytes]
@@ -48,9 +46,7 @@ def load(
         )
     else:
         if not zipfile.is_zipfile(path):
-            raise DataError(
-                f"{path} is neither a folder nor a zip of images; replab datasets lists the named sets"
-            )
+            raise DataError(f"{path} is neither a folder nor a zip of images; replab datasets lists the named sets")
         key = cache.content([("zip", path)], f"size {size}")
         found = cache.decoded(key, lambda allocate: _decode_zip(path, size, allocate))
     own = path.resolve().name if path.is_dir() else path.stem
@@ -82,9 +78,7 @@ def _list_folder(top: Path) -> tuple[list[str], dict[str, Path]]:
         for path in links.values():
             path.stat()
     except OSError as error:
-        raise DataError(
-            f"{error.filename or top} cannot be read ({error.strerror}); mend or remove it"
-        ) from None
+        raise DataError(f"{error.filename or top} cannot be read ({error.strerror}); mend or remove it") from None
     return sorted([*links, *empty]), links
 
 
@@ -103,9 +97,7 @@ def _decode_zip(path: Path, size: int | None, allocate: Allocate) -> Decoded:
                 if member.flag_bits & 1:
                     raise DataError(f"{path}: {name} is encrypted; pack it anew without a password")
                 if member.file_size > LARGEST_MEMBER:
-                    raise DataError(
-                        f"{path}: {name} unpacks to {member.file_size:,} bytes, too many for an image"
-                    )
+                    raise DataError(f"{path}: {name} unpacks to {member.file_size:,} bytes, too many for an image")
                 members[name] = member
             # of the folders' own entries only empty ones matter
             holding = {name[: i + 1] for name in members for i, c in enumerate(name[:-1]) if c == "/"}
@@ -154,9 +146,7 @@ def _pixels(plan: Layout, read: Read, where: Path, size: int | None, allocate: A
     if unreadable or pixels is None:
         first, why = unreadable[0]
         others = f" and {len(unreadable) - 1} more of {len(plan.files)} files" if len(unreadable) > 1 else ""
-        raise DataError(
-            f"{where}: every file must be an image, but {first} is not ({why}){others}; remove or replace"
-        )
+        raise DataError(f"{where}: every file must be an image, but {first} is not ({why}){others}; remove or replace")
     return pixels
 
 
@@ -171,9 +161,7 @@ def _room(shape: tuple[int, ...], allocate: Allocate, where: Path) -> np.ndarray
         ) from None
 
 
-def _decoded(
-    files: list[str], read: Read, where: Path, size: int | None
-) -> Iterator[np.ndarray | Unreadable]:
+def _decoded(files: list[str], read: Read, where: Path, size: int | None) -> Iterator[np.ndarray | Unreadable]:
     """Each file's image, or why there is none, in order."""
     from tqdm.auto import tqdm
 
@@ -218,6 +206,4 @@ def _refuse_mixed_sizes(sizes: Counter[tuple[int, int]], plan: Layout, read: Rea
     listed = ", ".join(f"{w}x{h} ({count:,})" for (w, h), count in sizes.most_common(4))
     more = f" and {len(sizes) - 4} more sizes" if len(sizes) > 4 else ""
     side = min(min(pair) for pair in sizes)
-    raise DataError(
-        f"{where}: images must be of one size, got {listed}{more}; --size {side} resizes and crops them"
-    )
+    raise DataError(f"{where}: images must be of one size, got {listed}{more}; --size {side} resizes and crops them")

@@ -46,9 +46,7 @@ def layout(names: Iterable[str], where: str) -> Layout:
         return _with_split(names, skip, where)
     if tops & {"train", "test"} and tops - {"train", "test"} <= VALIDATION_NAMES:
         listed = ", ".join(f"{t}/" for t in sorted(tops))
-        raise DataError(
-            f"{where} must have both train/ and test/ if it has one of them, got {listed}: rename one"
-        )
+        raise DataError(f"{where} must have both train/ and test/ if it has one of them, got {listed}: rename one")
     labels, classes = _labels(names, skip, where)
     files = [n for n in names if not n.endswith("/")]
     counts = Counter(classes[i] for i in labels) if labels else Counter({"": len(files)})
@@ -66,9 +64,7 @@ def _with_split(names: list[str], skip: int, where: str) -> Layout:
     halves = {half: [n for n in names if n[skip:].startswith(f"{half}/")] for half in ("train", "test")}
     others = [n[skip:] for n in names if not n[skip:].startswith(("train/", "test/"))]
     if others:
-        raise DataError(
-            f"{where}: only train/ and test/ may be there if both are, but {others[0]} is; move it away"
-        )
+        raise DataError(f"{where}: only train/ and test/ may be there if both are, but {others[0]} is; move it away")
     prefix = {half: skip + len(half) + 1 for half in halves}
     found = {half: _labels(halves[half], prefix[half], f"{where}/{half}") for half in halves}
     (train_labels, classes), (test_labels, test_classes) = found["train"], found["test"]
@@ -82,16 +78,12 @@ def _with_split(names: list[str], skip: int, where: str) -> Layout:
     if train_labels is not None and test_labels is not None:
         unknown = [c for c in test_classes if c not in classes]
         if unknown:
-            raise DataError(
-                f"{where}: every test class must be in train/, but {unknown[0]!r} is not; add or remove it"
-            )
+            raise DataError(f"{where}: every test class must be in train/, but {unknown[0]!r} is not; add or remove it")
         number = {name: i for i, name in enumerate(classes)}
         labels = train_labels + [number[test_classes[i]] for i in test_labels]
         empty = set(classes) - {classes[i] for i in train_labels}
         if empty:
-            raise DataError(
-                f"{where}: train class {min(empty)!r} has 0 images; add some or remove the folder"
-            )
+            raise DataError(f"{where}: train class {min(empty)!r} has 0 images; add some or remove the folder")
     return Layout(files["train"] + files["test"], labels, classes, len(files["train"]))
 
 

@@ -32,9 +32,7 @@ def _explicit(how: str, channels: int) -> Normalisation:
     except ValueError:
         raise RecipeError(f"normalise must be {WAYS}; got {how!r}") from None
     if not len(mean) == len(std) == channels:
-        raise RecipeError(
-            f"normalise must have one mean and one std a channel, {channels} of each here; got {how!r}"
-        )
+        raise RecipeError(f"normalise must have one mean and one std a channel, {channels} of each here; got {how!r}")
     if not all(math.isfinite(m) for m in mean) or not all(0 < s < math.inf for s in std):
         raise RecipeError(f"normalise must have finite means and stds above 0, got {how!r}; use {WAYS}")
     return mean, std

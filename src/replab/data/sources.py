@@ -39,9 +39,7 @@ def describe(name: str) -> str:
     return _get(name)[1]
 
 
-def load(
-    name_or_path: str, *, size: int | None = None, seed: int = 3407, limit: int | None = None
-) -> Dataset:
+def load(name_or_path: str, *, size: int | None = None, seed: int = 3407, limit: int | None = None) -> Dataset:
     """Images of a source, or of a folder or zip of them (`digits` is the source, `./digits` a folder).
 
     `size` resizes the short side and crops the centre square; `seed` draws the test images where the data has
@@ -59,9 +57,7 @@ def load(
     if limit is None or limit >= max(len(data.train), len(data.test)):
         return data
     fingerprint = sha256(f"{data.fingerprint} limit {limit} seed {seed}".encode()).hexdigest()
-    return replace(
-        data, train=data.train.take(limit, seed), test=data.test.take(limit, seed), fingerprint=fingerprint
-    )
+    return replace(data, train=data.train.take(limit, seed), test=data.test.take(limit, seed), fingerprint=fingerprint)
 
 
 def _from_path(text: str, size: int | None, seed: int) -> Dataset:

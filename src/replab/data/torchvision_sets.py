@@ -71,9 +71,7 @@ def fashion_mnist(*, size: int | None, seed: int) -> Dataset:
 @source("cifar10", "32x32 colour photographs of things and animals, 50,000 + 10,000 images, 10 classes")
 def cifar10(*, size: int | None, seed: int) -> Dataset:
     train = [f"data_batch_{i}" for i in range(1, 6)]
-    forms = _cifar_forms(
-        "cifar-10-batches-py", "cifar-10-python", train, "test_batch", "batches.meta", "label"
-    )
+    forms = _cifar_forms("cifar-10-batches-py", "cifar-10-python", train, "test_batch", "batches.meta", "label")
     return _load("cifar10", forms, "CIFAR10", size, CIFAR10_CONSTANTS)
 
 

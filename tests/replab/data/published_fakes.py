@@ -11,9 +11,7 @@ import numpy as np
 
 def write_idx(path, array):
     path.parent.mkdir(parents=True, exist_ok=True)
-    data = (
-        struct.pack(">HBB", 0, 8, array.ndim) + struct.pack(f">{array.ndim}I", *array.shape) + array.tobytes()
-    )
+    data = struct.pack(">HBB", 0, 8, array.ndim) + struct.pack(f">{array.ndim}I", *array.shape) + array.tobytes()
     path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
 
 
