@@ -167,7 +167,7 @@ def _decoded(files: list[str], read: Read, where: Path, size: int | None) -> Ite
 
     def one(name: str) -> np.ndarray | Unreadable:
         try:
-            return decode(read(name), size)
+            return decode(read(name), size=size)
         except Unreadable as error:
             return error
 

@@ -6,7 +6,7 @@ Transparency is composited on white. Gray pictures (1-bit, 16-bit, gray palettes
 from __future__ import annotations
 
 import io
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,15 +21,23 @@ class Unreadable(Exception):
     """Why one file is not a picture, in a few words."""
 
 
-def header(data: bytes) -> tuple[int, int]:
-    """(width, height) of a picture, without decoding it."""
+class Header(NamedTuple):
+    width: int
+    height: int
+
+
+def header(data: bytes) -> Header:
+    """A picture's size, without decoding it."""
     picture = _open(data)
     width, height = picture.size
-    return (height, width) if _orientation(picture) in SIDEWAYS else (width, height)
+    return Header(height, width) if _orientation(picture) in SIDEWAYS else Header(width, height)
 
 
-def decode(data: bytes, size: int | None = None) -> np.ndarray:
-    """(1 or 3, H, W) uint8. `size`: short side resized (bilinear, antialiased), centre square cropped."""
+def decode(data: bytes, channels: int | None = None, size: int | None = None) -> np.ndarray:
+    """(C, H, W) uint8, C as told or as the picture is: 1 for gray, 3 for colour.
+
+    `size`: the short side is resized to it (bilinear, antialiased) and the centre square cropped.
+    """
     from PIL import ImageOps
 
     picture = _open(data)
@@ -39,7 +47,7 @@ def decode(data: bytes, size: int | None = None) -> np.ndarray:
         raise Unreadable(f"truncated or damaged: {_one_line(error)}") from None
     if _orientation(picture) > 1:
         picture = ImageOps.exif_transpose(picture)
-    gray = _is_gray(picture)
+    gray = _is_gray(picture) if channels is None else channels == 1
     picture = _eight_bit(picture, "L" if gray else "RGB")
     if size is not None:
         picture = _square(picture, size)

@@ -30,9 +30,9 @@ def decodings(monkeypatch):
     counted = []
     decode = folder.decode
 
-    def counting(data, size):
+    def counting(data, **options):
         counted.append(1)
-        return decode(data, size)
+        return decode(data, **options)
 
     monkeypatch.setattr(folder, "decode", counting)
     return counted

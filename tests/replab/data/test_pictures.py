@@ -80,6 +80,14 @@ def test_sixteen_bits_are_scaled_not_clipped():
         assert decode(png(Image.fromarray(values), format=form)).tolist() == [[[0, 0, 1, 128, 255]]]
 
 
+def test_channels_may_be_told():
+    gray, red = png(Image.new("L", (2, 2), 9)), png(Image.new("RGB", (2, 2), (255, 0, 0)))
+    assert decode(gray, 3).tolist() == [[[9, 9], [9, 9]]] * 3
+    assert decode(red, 1).tolist() == [[[76, 76], [76, 76]]]  # its luma
+    deep = png(Image.fromarray(np.full((1, 1), 65535, np.uint16)))
+    assert decode(deep, 3).tolist() == [[[255]]] * 3
+
+
 def test_cmyk_and_exif_orientation():
     data = png(Image.new("CMYK", (4, 2), (0, 255, 255, 0)), format="JPEG", quality=95)
     red = decode(data)[:, 0, 0].astype(int)
@@ -95,19 +103,19 @@ def test_cmyk_and_exif_orientation():
 def test_size_resizes_the_short_side_and_crops_the_centre():
     values = np.zeros((10, 30, 3), np.uint8)
     values[:, 10:20] = 255  # the centre square is white
-    assert np.array_equal(decode(png(Image.fromarray(values)), 10), np.full((3, 10, 10), 255))
-    smaller = decode(png(Image.fromarray(values)), 5)
+    assert np.array_equal(decode(png(Image.fromarray(values)), size=10), np.full((3, 10, 10), 255))
+    smaller = decode(png(Image.fromarray(values)), size=5)
     assert smaller.shape == (3, 5, 5)
     assert smaller[:, :, 1:4].min() == 255
-    assert decode(png(Image.new("L", (3, 7))), 50).shape == (1, 50, 50)
+    assert decode(png(Image.new("L", (3, 7))), size=50).shape == (1, 50, 50)
 
 
 def test_shrinking_averages_and_arrays_resize_alike():
     board = (np.indices((32, 32)).sum(0) % 2 * 255).astype(np.uint8)  # a chessboard of single pixels
-    small = decode(png(Image.fromarray(board)), 8)
+    small = decode(png(Image.fromarray(board)), size=8)
     assert np.abs(small[:, 1:-1, 1:-1].astype(int) - 128).max() < 20  # without antialiasing: 0s or 255s
     colour = random_array(0, 9, 13, 3)
-    assert np.array_equal(resized(colour.transpose(2, 0, 1)[None], 6)[0], decode(png(Image.fromarray(colour)), 6))
+    assert np.array_equal(resized(colour.transpose(2, 0, 1)[None], 6)[0], decode(png(Image.fromarray(colour)), size=6))
 
 
 def test_unreadable_files_say_why():
