@@ -1,8 +1,8 @@
 """Running code that says `import torch` on mytorch: a whole script, or one file beside a real torch.
 
-run_script puts mytorch into sys.modules under torch's names and runs the script; `python -m mytorch` does that.
-import_as_torch leaves sys.modules alone: the file's own `import` statements are answered with mytorch, so the same
-process may hold real torch as well.
+run_script puts mytorch into sys.modules under torch's names and runs the script, as `python -m mytorch` does.
+import_as_torch leaves sys.modules alone: the file's own `import` statements are answered with mytorch, so
+that the same process may hold real torch as well.
 """
 
 from __future__ import annotations
@@ -105,8 +105,8 @@ def import_as_torch(path: str | Path, package: str | None = None) -> ModuleType:
     """Loads one Python file with mytorch in torch's place, without touching sys.modules.
 
     `package` is the dotted name of the package the file lies in. Its modules, as far as the file imports them
-    (`from .patches import x`, `from package.patches import x`), are loaded as private copies on mytorch too; a
-    package's own __init__ is run only if a name is taken from it. All other imports are ordinary.
+    (`from .patches import x`, `from package.patches import x`), are loaded as private copies on mytorch too;
+    a package's own __init__ is run only if a name is taken from it. All other imports are ordinary.
     """
     stem = Path(path).stem
     return _Loader(package).run(f"{package}.{stem}" if package else stem, Path(path), package or "")
@@ -130,9 +130,7 @@ class _Loader:
             raise
         return module
 
-    def import_(
-        self, name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0
-    ) -> Any:
+    def import_(self, name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0) -> Any:
         wanted = importlib.util.resolve_name("." * level + name, globals["__package__"]) if level else name
         if is_torch(wanted):
             module = torch_module(wanted)
@@ -148,11 +146,11 @@ class _Loader:
             names = ModuleType(wanted)
             vars(names).update(found)
             return names
-        module = self.private(wanted)
-        if module is None:
+        package = self.private(wanted)
+        if package is None:
             raise ModuleNotFoundError(f"No module named '{wanted}'", name=wanted)
-        vars(module).update({each: inner for each, inner in found.items() if inner is not None})
-        return module
+        vars(package).update({each: inner for each, inner in found.items() if inner is not None})
+        return package
 
     def private(self, name: str) -> ModuleType | None:
         """This loader's copy of a module of the package, or None if there is no such module."""
@@ -166,7 +164,7 @@ class _Loader:
 
 
 def find_without_running(name: str) -> importlib.machinery.ModuleSpec | None:
-    """Where a module is. Unlike importlib.util.find_spec it does not import (and so run) the packages above it."""
+    """Where a module is. importlib.util.find_spec would import, and so run, the packages above it."""
     spec, places = None, None
     for end in range(1, name.count(".") + 2):
         part = ".".join(name.split(".")[:end])

@@ -1,4 +1,4 @@
-"""MNIST, FashionMNIST and CIFAR10 from local files, with torchvision's arguments; read_idx reads an IDX file."""
+"""read_idx, and MNIST, FashionMNIST and CIFAR10 from local files with torchvision's arguments."""
 
 from __future__ import annotations
 
@@ -53,9 +53,9 @@ def read_idx(path: str | os.PathLike) -> np.ndarray:
 
 
 class _Images(Dataset[tuple[Any, int]]):
-    """Item i is (image, label), the image a uint8 array (H, W) or (H, W, 3) that transforms.ToTensor takes."""
+    """Item i is (image, label); the image is a uint8 array (H, W) or (H, W, 3), as ToTensor takes it."""
 
-    classes: list[str]
+    classes: tuple[str, ...]
 
     def __init__(self, root: Any, train: bool, transform: Callable | None, target_transform: Callable | None):
         self.root, self.train = Path(root).expanduser(), train
@@ -90,10 +90,18 @@ class _Images(Dataset[tuple[Any, int]]):
 class MNIST(_Images):
     """root/MNIST/raw holds the four IDX files, gzipped or not."""
 
-    classes = [
-        f"{digit} - {name}"
-        for digit, name in enumerate("zero one two three four five six seven eight nine".split())
-    ]
+    classes: tuple[str, ...] = (
+        "0 - zero",
+        "1 - one",
+        "2 - two",
+        "3 - three",
+        "4 - four",
+        "5 - five",
+        "6 - six",
+        "7 - seven",
+        "8 - eight",
+        "9 - nine",
+    )
 
     def __init__(
         self,
@@ -127,7 +135,7 @@ class MNIST(_Images):
 class FashionMNIST(MNIST):
     """root/FashionMNIST/raw holds the four IDX files, gzipped or not."""
 
-    classes = [
+    classes = (
         "T-shirt/top",
         "Trouser",
         "Pullover",
@@ -138,13 +146,13 @@ class FashionMNIST(MNIST):
         "Sneaker",
         "Bag",
         "Ankle boot",
-    ]
+    )
 
 
 class CIFAR10(_Images):
-    """root/cifar-10-batches-py holds the Python version of CIFAR-10; its pickles are read without running them."""
+    """root/cifar-10-batches-py holds CIFAR-10's Python version; its pickles are read without running them."""
 
-    classes = ["airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"]
+    classes = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
 
     def __init__(
         self,
@@ -184,8 +192,8 @@ def _find(folder: Path, name: str) -> Path:
         if path.is_file():
             return path
     raise RuntimeError(
-        f"Dataset not found: {folder / name} (or {name}.gz) must exist. mytorch does not download; put the files "
-        "there, or give the root where they are"
+        f"Dataset not found: {folder / name} (or {name}.gz) must exist. mytorch does not download; "
+        "put the files there, or give the root where they are"
     )
 
 

@@ -22,8 +22,8 @@ def _latin1(text: str, encoding: str = "latin1") -> bytes:
 
 
 def _array_names() -> dict[tuple[str, str], Any]:
-    """The constructors in the pickle of a NumPy array, by the names NumPy 1 and 2 write, as this NumPy has them."""
-    rebuild, arguments, _ = np.empty(0).__reduce__()  # type: ignore[misc]
+    """This NumPy's constructors of arrays, by the names that NumPy 1 and 2 write into a pickle."""
+    rebuild: Any = np.empty(0).__reduce__()[0]
     scalar = np.float64(0).__reduce__()[0]
     names: dict[tuple[str, str], Any] = {("numpy", "ndarray"): np.ndarray, ("numpy", "dtype"): np.dtype}
     for core in ("numpy.core", "numpy._core"):
@@ -59,21 +59,19 @@ class ArrayUnpickler(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
         if (module, name) not in self.names:
             raise RefusedPickle(
-                f"a file of arrays names only arrays and plain containers, but this one names '{module}.{name}': "
-                "it is refused and nothing in it was run"
+                "a file of arrays names only arrays and plain containers, but this one names "
+                f"'{module}.{name}': it is refused and nothing in it was run"
             )
         return self.names[module, name]
 
     def persistent_load(self, key: Any) -> Any:
         if self.storage is None:
-            raise RefusedPickle(
-                f"a file of arrays holds no outside references, but this one refers to {key!r}"
-            )
+            raise RefusedPickle(f"a file of arrays holds no outside references, but this one refers to {key!r}")
         return self.storage(key)
 
 
 def read_arrays(file: IO[bytes], where: str, encoding: str = "ASCII") -> Any:
-    """What a pickle of arrays and plain containers holds; an error that says what is wrong for any other file."""
+    """What a pickle of arrays and plain containers holds; for any other file, an error that says why."""
     try:
         value = ArrayUnpickler(file, encoding=encoding).load()
     except RefusedPickle as refused:
@@ -81,6 +79,6 @@ def read_arrays(file: IO[bytes], where: str, encoding: str = "ASCII") -> Any:
     except Exception as error:
         # A damaged pickle can fail in any way (EOFError, ValueError, KeyError, ...).
         raise ValueError(
-            f"{where} must be a pickle of arrays, but it is damaged or of another kind ({error}): fetch it again"
+            f"{where} must be a pickle of arrays, but is damaged or of another kind ({error}): fetch it again"
         ) from None
     return value

@@ -1,6 +1,6 @@
-"""save and load: tensors, numbers and plain containers in an npz with a JSON skeleton. Loading never runs code.
+"""save and load: tensors, numbers and plain containers in an npz with a JSON skeleton; loading runs no code.
 
-Besides its own files, load reads the zip files of torch.save as long as they hold tensors and plain containers.
+Besides its own files, load reads those of torch.save as long as they hold tensors and plain containers.
 """
 
 from __future__ import annotations
@@ -26,19 +26,20 @@ _FORMAT = 1
 
 
 def save(obj: Any, f: Any, *ignored: Any, **kwargs: Any) -> None:
-    """Writes to a path (under a temporary name first, so that a broken write leaves no half file) or a file."""
+    """Writes to a file, or to a path: under a temporary name first, so that no half file is left."""
     arrays: list[np.ndarray] = []
     skeleton = {"format": _FORMAT, "value": _encode(obj, arrays, "the object")}
     text = np.frombuffer(json.dumps(skeleton).encode(), np.uint8)
-    named = {f"array{number}": array for number, array in enumerate(arrays)}
+    named: dict[str, Any] = {_SKELETON: text}
+    named |= {f"array{number}": array for number, array in enumerate(arrays)}
     if not isinstance(f, str | os.PathLike):
-        np.savez(f, **{_SKELETON: text}, **named)
+        np.savez(f, **named)
         return
     path = Path(f)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "wb") as file:
-            np.savez(file, **{_SKELETON: text}, **named)
+            np.savez(file, **named)
             file.flush()
             os.fsync(file.fileno())
         os.chmod(name, 0o644)  # mkstemp's files are for the owner only
@@ -49,7 +50,7 @@ def save(obj: Any, f: Any, *ignored: Any, **kwargs: Any) -> None:
 
 
 def load(f: Any, map_location: Any = None, *ignored: Any, **kwargs: Any) -> Any:
-    """What save wrote (map_location and weights_only change nothing: there is one device and no code in a file)."""
+    """What save wrote. map_location and weights_only change nothing: one device, and no code in a file."""
     if isinstance(f, str | os.PathLike):
         with open(f, "rb") as file:
             return _read(file, str(f))
@@ -67,24 +68,16 @@ def _read(file: IO[bytes], where: str) -> Any:
             if any(name.endswith("/data.pkl") for name in names):
                 return torchfile.read(archive, where)
             if f"{_SKELETON}.npy" not in names:
-                raise ValueError(
-                    f"{where} must hold {_SKELETON}, but holds {names[:3]}: it is not of mytorch.save"
-                )
+                raise ValueError(f"{where} must hold {_SKELETON}, but holds {names[:3]}: it is not of mytorch.save")
             damaged = archive.testzip()
             if damaged is not None:
-                raise ValueError(
-                    f"{where} must be whole, but {damaged} in it is damaged: write or fetch it again"
-                )
+                raise ValueError(f"{where} must be whole, but {damaged} in it is damaged: write or fetch it again")
     except (zipfile.BadZipFile, EOFError) as error:
-        raise ValueError(
-            f"{where} must be whole, but is cut off or damaged ({error}): fetch it again"
-        ) from None
+        raise ValueError(f"{where} must be whole, but is cut off or damaged ({error}): fetch it again") from None
     with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
         skeleton = json.loads(arrays[_SKELETON].tobytes())
         if skeleton["format"] != _FORMAT:
-            raise ValueError(
-                f"{where} must have format {_FORMAT}, but has {skeleton['format']}: update mytorch"
-            )
+            raise ValueError(f"{where} must have format {_FORMAT}, but has {skeleton['format']}: update mytorch")
         return _decode(skeleton["value"], {name: arrays[name] for name in arrays.files if name != _SKELETON})
 
 
@@ -161,7 +154,7 @@ _RENAMED = {"gamma": "weight", "beta": "bias", "moving_mean": "running_mean", "m
 
 
 def load_numpy_lab(path: str | os.PathLike) -> dict[str, Tensor]:
-    """A numpy-lab pickle (layer → parameter → array) as a flat state dict; a pickle that names code is refused.
+    """A numpy-lab pickle (layer → parameter → array) as a flat state dict; one that names code is refused.
 
     Linear weights, stored (in, out), are transposed; rows and columns that stand for vectors are flattened.
     """

@@ -56,9 +56,7 @@ class Normalize:
 
     def __call__(self, tensor: Tensor) -> Tensor:
         if not isinstance(tensor, Tensor):
-            raise TypeError(
-                f"img should be Tensor Image. Got {type(tensor)}: put ToTensor() before Normalize()"
-            )
+            raise TypeError(f"img should be Tensor Image. Got {type(tensor)}: put ToTensor() before Normalize()")
         array = tensor._array if self.inplace else tensor._array - self._mean.astype(tensor._array.dtype)
         if self.inplace:
             array -= self._mean

@@ -108,7 +108,7 @@ def test_the_command_line(tmp_path):
 
 def test_mytorch_imports_only_numpy_and_the_standard_library():
     code = (
-        "import sys, mytorch, mytorch.nn, mytorch.optim, mytorch.utils.data, mytorch.datasets, mytorch.transforms\n"
+        "import sys, mytorch.nn, mytorch.optim, mytorch.utils.data, mytorch.datasets, mytorch.transforms\n"
         "import mytorch.serialization, mytorch.compat\n"
         "foreign = {name.partition('.')[0] for name in sys.modules} - set(sys.stdlib_module_names)\n"
         "print(sorted(name for name in foreign if not name.startswith('_')))\n"

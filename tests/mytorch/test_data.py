@@ -169,7 +169,10 @@ def test_streams_and_single_items():
             return iter(range(5))
 
     assert [batch.tolist() for batch in data.DataLoader(Stream(), batch_size=2)] == [[0, 1], [2, 3], [4]]
-    assert [batch.tolist() for batch in data.DataLoader(Stream(), batch_size=2, drop_last=True)] == [[0, 1], [2, 3]]
+    assert [batch.tolist() for batch in data.DataLoader(Stream(), batch_size=2, drop_last=True)] == [
+        [0, 1],
+        [2, 3],
+    ]
     assert list(data.DataLoader(Stream(), batch_size=None)) == [0, 1, 2, 3, 4]
     single = data.DataLoader([(np.zeros(2), 1)], batch_size=None)
     assert plain(next(iter(single))) == ["tuple", ["torch.float64", [0.0, 0.0]], 1]

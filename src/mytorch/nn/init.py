@@ -39,9 +39,7 @@ def trunc_normal_(
     """Normal, cut off at a and b: values outside are drawn again."""
     low, high = (a - mean) / std, (b - mean) / std
     if high < -3 or low > 3:
-        raise ValueError(
-            f"the mean must be within 3 std of [a, b], but got mean={mean}, std={std}, a={a}, b={b}"
-        )
+        raise ValueError(f"the mean must be within 3 std of [a, b], but got mean={mean}, std={std}, a={a}, b={b}")
     source = random.numpy_generator(generator)
     draws = source.standard_normal(tensor._array.shape)
     while (outside := (draws < low) | (draws > high)).any():

@@ -67,9 +67,7 @@ class Adam(Optimizer):
         root = math.sqrt(1 - beta2**steps)
         size, eps = lr / (1 - beta1**steps) * root, group["eps"] * root
         largest = state["max_exp_avg_sq"]._array if amsgrad else weight
-        for w, g, m, v, top in pieces(
-            weight, grad, state["exp_avg"]._array, state["exp_avg_sq"]._array, largest
-        ):
+        for w, g, m, v, top in pieces(weight, grad, state["exp_avg"]._array, state["exp_avg_sq"]._array, largest):
             room = self._room(w)
             if decay and decoupled:
                 w *= 1 - lr * decay

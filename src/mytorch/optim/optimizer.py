@@ -1,4 +1,4 @@
-"""Optimizer: parameter groups, state and the loop over parameters; a method fills in one parameter's update."""
+"""Optimizer: parameter groups, state and the loop over parameters; methods add the update of one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PIECE = 1 << 15
 
 
 class Optimizer:
-    """Base of all optimisers. `_update(weight, grad, state, group)` changes one parameter's array in place."""
+    """Base of all optimisers: `_update(weight, grad, state, group)` changes one parameter in place."""
 
     def __init__(self, params: Any, defaults: dict[str, Any]):
         if isinstance(params, Tensor):
@@ -45,8 +45,8 @@ class Optimizer:
         params = group["params"]
         if isinstance(params, set):
             raise TypeError(
-                "optimizer parameters need to be organized in ordered collections, but the ordering of tensors in "
-                "sets will change between runs. Please use a list instead."
+                "optimizer parameters need to be organized in ordered collections, but the ordering of "
+                "tensors in sets will change between runs. Please use a list instead."
             )
         params = [params] if isinstance(params, Tensor) else list(params)
         if params and all(isinstance(param, tuple) for param in params):  # as named_parameters() gives them
@@ -54,9 +54,7 @@ class Optimizer:
             params = [param for _, param in params]
         for param in params:
             if not isinstance(param, Tensor):
-                raise TypeError(
-                    f"optimizer can only optimize Tensors, but one of the params is {_typename(param)}"
-                )
+                raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {_typename(param)}")
             if not param.is_leaf:
                 raise ValueError("can't optimize a non-leaf Tensor")
         group["params"] = params
@@ -81,7 +79,7 @@ class Optimizer:
                     param.grad = Tensor(np.zeros_like(param.grad._array))
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """One update of every parameter that has a gradient; a closure computes the loss (and gradients) first."""
+        """One update of every parameter that has a gradient; a closure computes loss and gradients first."""
         loss = None
         if closure is not None:
             with enable_grad():
@@ -120,13 +118,11 @@ class Optimizer:
         return {"state": state, "param_groups": groups}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Takes a state dict of this library or of torch; values are copied and cast to the parameters' types."""
+        """Takes a state dict of this library or torch; values are copied, in the parameters' types."""
         saved = state_dict["param_groups"]
         if len(saved) != len(self.param_groups):
             raise ValueError("loaded state dict has a different number of parameter groups")
-        if any(
-            len(ours["params"]) != len(theirs["params"]) for ours, theirs in zip(self.param_groups, saved)
-        ):
+        if any(len(ours["params"]) != len(theirs["params"]) for ours, theirs in zip(self.param_groups, saved)):
             raise ValueError(
                 "loaded state dict contains a parameter group that doesn't match the size of optimizer's group"
             )

@@ -16,7 +16,11 @@ DRAWS = {
     "trunc_normal_": (lambda init, t: init.trunc_normal_(t, 0.0, 1.0, -1.0, 2.0), (-1, 2), 0.72),
     "xavier_uniform_": (lambda init, t: init.xavier_uniform_(t, gain=2.0), None, 2 * math.sqrt(2 / 300)),
     "xavier_normal_": (lambda init, t: init.xavier_normal_(t), None, math.sqrt(2 / 300)),
-    "kaiming_uniform_": (lambda init, t: init.kaiming_uniform_(t, nonlinearity="relu"), None, math.sqrt(2 / 100)),
+    "kaiming_uniform_": (
+        lambda init, t: init.kaiming_uniform_(t, nonlinearity="relu"),
+        None,
+        math.sqrt(2 / 100),
+    ),
     "kaiming_normal_": (lambda init, t: init.kaiming_normal_(t, mode="fan_out"), None, math.sqrt(2 / 200)),
 }
 

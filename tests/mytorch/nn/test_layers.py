@@ -25,6 +25,7 @@ LAYERS = {
     ),
     "maxpool": (lambda nn: nn.MaxPool2d(2), [(2, 3, 6, 7)]),
     "maxpool-all": (lambda nn: nn.MaxPool2d((3, 2), stride=2, padding=1, ceil_mode=True), [(2, 3, 6, 7)]),
+    "maxpool-indices": (lambda nn: nn.MaxPool2d(2, return_indices=True), [(2, 3, 6, 7)]),
     "avgpool": (lambda nn: nn.AvgPool2d(2), [(2, 3, 6, 6)]),
     "avgpool-all": (lambda nn: nn.AvgPool2d(3, 2, padding=1, count_include_pad=False), [(2, 3, 7, 6)]),
     "adaptive": (lambda nn: nn.AdaptiveAvgPool2d((2, 3)), [(2, 3, 7, 6)]),
@@ -112,7 +113,7 @@ TEXTS = {  # layers whose text alone is compared
 
 
 def pair(build, dtype="float64"):
-    """Both libraries' layer, with torch's weights (made larger than the initial ones, which hide mistakes)."""
+    """Both libraries' layer, with the same weights, larger than the initial ones, which hide mistakes."""
     theirs = build(torch.nn).to(getattr(torch, dtype))
     with torch.no_grad():
         for parameter in theirs.parameters():
@@ -229,7 +230,12 @@ def test_self_attention_and_its_weights(average):
 def test_attention_over_other_widths():
     ours, theirs = pair(lambda nn: nn.MultiheadAttention(6, 2, kdim=5, vdim=4))
     rng = np.random.default_rng(2)
-    same_step(ours, theirs, [rng.normal(size=(3, 2, 6)), rng.normal(size=(4, 2, 5)), rng.normal(size=(4, 2, 4))], 1e-8)
+    same_step(
+        ours,
+        theirs,
+        [rng.normal(size=(3, 2, 6)), rng.normal(size=(4, 2, 5)), rng.normal(size=(4, 2, 4))],
+        1e-8,
+    )
 
 
 def test_encoder_masks():
@@ -246,7 +252,10 @@ LOSSES = {
     "cross-entropy": (lambda nn, lib: nn.CrossEntropyLoss(), "classes"),
     "cross-entropy-all": (
         lambda nn, lib: nn.CrossEntropyLoss(
-            weight=lib.tensor([0.5, 1.0, 2.0], dtype=lib.float64), ignore_index=1, label_smoothing=0.1, reduction="sum"
+            weight=lib.tensor([0.5, 1.0, 2.0], dtype=lib.float64),
+            ignore_index=1,
+            label_smoothing=0.1,
+            reduction="sum",
         ),
         "classes",
     ),
@@ -292,7 +301,7 @@ def test_wrong_arguments_are_told_as_torch_does():
         lambda nn: nn.TransformerEncoderLayer(4, 2, activation="swish"),
         lambda nn: nn.MultiheadAttention(5, 2),
     ):
-        with pytest.raises(Exception) as ours:  # noqa: PT011
+        with pytest.raises(Exception) as ours:
             build(mytorch.nn)
         with pytest.raises(type(ours.value)) as theirs:
             build(torch.nn)

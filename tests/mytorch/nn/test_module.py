@@ -11,7 +11,7 @@ import mytorch
 
 
 def net(lib):
-    """The same small model in either library: shared weights, buffers of both kinds, a list, an empty slot."""
+    """The same small model in either library: shared weights, both kinds of buffer, a list, an empty slot."""
     nn = lib.nn
 
     class Net(nn.Module):
@@ -157,7 +157,7 @@ def test_attributes_move_between_tables():
         del model.x
         assert not hasattr(model, "x")
         model.p = lib.nn.Parameter(lib.ones(2))
-        with pytest.raises(TypeError, match="cannot assign 'torch.FloatTensor' as parameter 'p'"):
+        with pytest.raises(TypeError, match=r"cannot assign 'torch\.FloatTensor' as parameter 'p'"):
             model.p = lib.ones(2)
         model.register_buffer("b", None)
         model.b = lib.ones(2)
@@ -182,7 +182,10 @@ def test_init_must_be_called_first():
             def __init__(self):
                 self.layer = self.made(lib.nn)  # noqa: B023
 
-        for made, what in ((lambda nn: nn.ReLU(), "module"), (lambda nn: nn.Linear(1, 1).weight, "parameters")):
+        for made, what in (
+            (lambda nn: nn.ReLU(), "module"),
+            (lambda nn: nn.Linear(1, 1).weight, "parameters"),
+        ):
             Forgetful.made = staticmethod(made)
             with pytest.raises(AttributeError, match=f"cannot assign {what} before Module.__init__\\(\\) call"):
                 Forgetful()
@@ -197,7 +200,7 @@ def test_reaching_inside_by_dotted_names(both):
         assert model.get_parameter("named.head.weight") is model.named["head"].weight
         assert model.get_buffer("layers.1.running_mean") is model.layers[1].running_mean
         for wrong in ("layers.7", "first.weight"):
-            with pytest.raises(AttributeError, match="has no attribute|is not an nn.Module"):
+            with pytest.raises(AttributeError, match=r"has no attribute|is not an nn\.Module"):
                 model.get_submodule(wrong)
         with pytest.raises(AttributeError):
             model.get_parameter("first.missing")
@@ -236,7 +239,8 @@ def test_hooks_see_and_change_what_goes_through(both):
             ),
             model.first.register_forward_hook(lambda m, args, kwargs, out: out + 1, with_kwargs=True, prepend=True),
             model.named["head"].register_forward_pre_hook(
-                lambda m, args, kwargs, calls=calls: calls.append(("before", sorted(kwargs))), with_kwargs=True
+                lambda m, args, kwargs, calls=calls: calls.append(("before", sorted(kwargs))),
+                with_kwargs=True,
             ),
         ]
         x = lib.ones(3, 2)
@@ -244,9 +248,7 @@ def test_hooks_see_and_change_what_goes_through(both):
         model(x)
         for handle in handles:
             handle.remove()
-        np.testing.assert_allclose(
-            with_hooks.detach().numpy(), (model.first(x * 2) + 1).detach().numpy(), rtol=1e-6
-        )
+        np.testing.assert_allclose(with_hooks.detach().numpy(), (model.first(x * 2) + 1).detach().numpy(), rtol=1e-6)
         assert not model.first._forward_hooks
         seen.append(calls)
     assert seen[0] == seen[1]
@@ -317,7 +319,7 @@ def test_containers_behave_as_lists_and_dicts():
         del several[1]
         several[-1] = a
         assert [*several] == [c, b, a]
-        assert [*(several + [b])] == [c, b, a, b]
+        assert [*several.__add__([b])] == [c, b, a, b]
         assert [*several[:2]] == [c, b]
         assert several.pop(0) is c
         named = nn.ModuleDict([("x", a)])

@@ -16,7 +16,10 @@ SETTINGS = {
     "sgd-nesterov": ("SGD", {"lr": 0.1, "momentum": 0.9, "nesterov": True, "weight_decay": 0.1}),
     "sgd-maximize": ("SGD", {"lr": 0.1, "momentum": 0.5, "maximize": True}),
     "adam": ("Adam", {"lr": 0.05}),
-    "adam-all": ("Adam", {"lr": 0.05, "betas": (0.8, 0.9), "eps": 1e-3, "weight_decay": 0.1, "amsgrad": True}),
+    "adam-all": (
+        "Adam",
+        {"lr": 0.05, "betas": (0.8, 0.9), "eps": 1e-3, "weight_decay": 0.1, "amsgrad": True},
+    ),
     "adam-maximize": ("Adam", {"lr": 0.05, "maximize": True, "fused": False, "foreach": False}),
     "adamw": ("AdamW", {"lr": 0.05}),
     "adamw-all": ("AdamW", {"lr": 0.05, "weight_decay": 0.3, "amsgrad": True}),

@@ -93,7 +93,7 @@ class ModuleList(Module):
 
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
-            return type(self)(list(self._modules.values())[index])
+            return type(self)(list(self)[index])
         return self._modules[str(_position(index, len(self)))]
 
     def __setitem__(self, index: int, module: Module) -> None:

@@ -49,7 +49,7 @@ class _Conv(Module):
             raise ValueError("padding='same' is not supported for strided convolutions")
         self.in_channels, self.out_channels = in_channels, out_channels
         self.kernel_size, self.stride, self.dilation = pair(kernel_size), pair(stride), pair(dilation)
-        self.padding = padding if isinstance(padding, str) else pair(padding)
+        self.padding: Any = padding if isinstance(padding, str) else pair(padding)
         self.output_padding, self.groups = pair(output_padding), groups
         self.padding_mode, self.transposed = padding_mode, transposed
         first, second = (in_channels, out_channels) if transposed else (out_channels, in_channels)
@@ -63,9 +63,7 @@ class _Conv(Module):
             init.fan_in_uniform_(self.bias, self.weight)
 
     def extra_repr(self) -> str:
-        text = (
-            f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
-        )
+        text = f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
         # torch compares the string 'same' with a tuple too, and so prints it.
         for name, default in (
             ("padding", (0, 0)),
@@ -149,9 +147,7 @@ class ConvTranspose2d(_Conv):
 
     def forward(self, input: Tensor, output_size: Any = None) -> Tensor:
         if output_size is not None:
-            raise NotImplementedError(
-                "mytorch has no output_size in ConvTranspose2d: give output_padding instead"
-            )
+            raise NotImplementedError("mytorch has no output_size in ConvTranspose2d: give output_padding instead")
         return F.conv_transpose2d(
             input,
             self.weight,

@@ -10,7 +10,7 @@ from mytorch import dtypes
 from mytorch.tensor import Tensor
 
 if TYPE_CHECKING:
-    from .module import Module
+    pass
 
 Self = TypeVar("Self", bound="Conversion")
 

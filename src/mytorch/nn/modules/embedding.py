@@ -14,7 +14,7 @@ from .module import Module
 
 
 class Embedding(Module):
-    """weight is (num_embeddings, embedding_dim), standard normal; row padding_idx is zero and gets no gradient."""
+    """weight (num_embeddings, embedding_dim) starts normal; row padding_idx is zero and gets no gradient."""
 
     def __init__(
         self,
@@ -49,9 +49,7 @@ class Embedding(Module):
             self.weight._array[self.padding_idx] = 0
 
     @classmethod
-    def from_pretrained(
-        cls, embeddings: Tensor, freeze: bool = True, padding_idx: int | None = None
-    ) -> Embedding:
+    def from_pretrained(cls, embeddings: Tensor, freeze: bool = True, padding_idx: int | None = None) -> Embedding:
         rows, columns = embeddings.shape
         return cls(rows, columns, padding_idx, _weight=embeddings, _freeze=freeze)
 

@@ -33,7 +33,7 @@ class RemovableHandle:
 
 
 class Module(Traversal, State, Conversion):
-    """Base of all layers and models. Attributes that are Parameters, Modules or registered buffers are found."""
+    """Base of all layers and models: Parameters, Modules and buffers among its attributes are found."""
 
     training: bool
     _parameters: dict[str, Parameter | None]
@@ -175,8 +175,7 @@ class Module(Traversal, State, Conversion):
         self._check_name(name, "parameter", self._parameters)
         if param is not None and not isinstance(param, Parameter):
             raise TypeError(
-                f"cannot assign '{_typename(param)}' object to parameter '{name}' "
-                "(torch.nn.Parameter or None required)"
+                f"cannot assign '{_typename(param)}' object to parameter '{name}' (torch.nn.Parameter or None required)"
             )
         self._parameters[name] = param
 

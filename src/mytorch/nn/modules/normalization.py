@@ -18,7 +18,7 @@ from .module import Module
 class _BatchNorm(Module):
     """Normalises each channel by the batch's statistics in training, by the running ones in eval.
 
-    running = (1 - momentum) · running + momentum · batch, the variance unbiased; momentum None averages all batches.
+    running = (1 - momentum) · running + momentum · batch, the variance unbiased; None averages all batches.
     """
 
     ranks: tuple[int, ...]

@@ -19,7 +19,7 @@ from .module import Module
 
 
 class LSTM(Module):
-    """num_layers of LSTM cells over a sequence; output (T, N, D·H), and the last (h, c) of each layer and direction."""
+    """Gives the output (T, N, D·H) and the last (h, c), each (layers·D, N, H), D the number of directions."""
 
     def __init__(
         self,
@@ -44,7 +44,9 @@ class LSTM(Module):
         for layer in range(num_layers):
             width = input_size if layer == 0 else hidden_size * len(self._suffixes)
             for suffix in self._suffixes:
-                shapes = {"weight_ih": (4 * hidden_size, width), "weight_hh": (4 * hidden_size, hidden_size)}
+                shapes: dict[str, tuple[int, ...]] = {}
+                shapes["weight_ih"] = (4 * hidden_size, width)
+                shapes["weight_hh"] = (4 * hidden_size, hidden_size)
                 if bias:
                     shapes |= {"bias_ih": (4 * hidden_size,), "bias_hh": (4 * hidden_size,)}
                 for name, shape in shapes.items():
@@ -59,9 +61,7 @@ class LSTM(Module):
     def flatten_parameters(self) -> None:
         """Does nothing: there is no packed copy of the weights to renew."""
 
-    def forward(
-        self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None
-    ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+    def forward(self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, tuple[Tensor, Tensor]]:
         if not isinstance(input, Tensor):
             raise NotImplementedError(f"mytorch's LSTM takes a Tensor, but got {type(input).__name__}")
         batched = input._array.ndim == 3
@@ -81,9 +81,12 @@ class LSTM(Module):
         for layer in range(self.num_layers):
             outputs = []
             for direction, suffix in enumerate(self._suffixes):
-                weights = [getattr(self, f"{name}_l{layer}{suffix}", None) for name in _WEIGHTS]
+                parts: list[Any] = [getattr(self, f"{name}_l{layer}{suffix}", None) for name in _WEIGHTS]
+                w_ih, w_hh, b_ih, b_hh = parts
                 at = layer * directions + direction
-                steps, hidden, cell = lstm_layer(x, starts[0][at], starts[1][at], *weights, bool(direction))
+                steps, hidden, cell = lstm_layer(
+                    x, starts[0][at], starts[1][at], w_ih, w_hh, b_ih, b_hh, reverse=bool(direction)
+                )
                 outputs.append(steps)
                 last_hidden.append(hidden)
                 last_cells.append(cell)

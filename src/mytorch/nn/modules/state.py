@@ -56,7 +56,7 @@ class State:
     def load_state_dict(
         self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
     ) -> _IncompatibleKeys:
-        """Copies values by name (or takes them over with assign); arrays and torch tensors are accepted too."""
+        """Copies values by name (or takes them over: assign); arrays and torch tensors are accepted too."""
         if not isinstance(state_dict, Mapping):
             raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
         missing: list[str] = []
@@ -73,9 +73,7 @@ class State:
             raise RuntimeError(f"Error(s) in loading state_dict for {type(self).__name__}:\n\t{listed}")
         return _IncompatibleKeys(missing, unexpected)
 
-    def _load(
-        self, state: dict, prefix: str, assign: bool, missing: list, unexpected: list, errors: list
-    ) -> None:
+    def _load(self, state: dict, prefix: str, assign: bool, missing: list, unexpected: list, errors: list) -> None:
         own = self._own_state()
         for name, tensor in own.items():
             key = prefix + name
@@ -115,7 +113,7 @@ class State:
 
 
 def array_of(value: Any) -> np.ndarray | None:
-    """The array inside a mytorch tensor, a NumPy array or a torch tensor (by duck typing); None for others."""
+    """The array inside a mytorch tensor, a NumPy array or (by duck typing) a torch tensor; else None."""
     if isinstance(value, Tensor):
         return value._array
     if isinstance(value, np.ndarray | np.generic):

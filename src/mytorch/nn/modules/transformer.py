@@ -26,7 +26,7 @@ def _activation(activation: str | Callable) -> Callable:
 
 
 class TransformerEncoderLayer(Module):
-    """Attention, then a two-layer network, each with a residual; the norm comes after each (or before: norm_first)."""
+    """Attention, then a two-layer network, each with a residual and a norm after it (norm_first: before)."""
 
     def __init__(
         self,

@@ -50,15 +50,9 @@ class Traversal:
         for _, module in self.named_modules():
             yield module
 
-    def _named_members(
-        self, table: str, prefix: str, recurse: bool, remove_duplicate: bool
-    ) -> Iterator[tuple]:
+    def _named_members(self, table: str, prefix: str, recurse: bool, remove_duplicate: bool) -> Iterator[tuple]:
         seen: set[int] = set()
-        modules = (
-            self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate)
-            if recurse
-            else [(prefix, self)]
-        )
+        modules = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate) if recurse else [(prefix, self)]
         for path, module in modules:
             for name, value in getattr(module, table).items():
                 if value is None or id(value) in seen:
@@ -107,9 +101,7 @@ class Traversal:
         path, _, name = target.rpartition(".")
         module = self.get_submodule(path)
         if module._parameters.get(name) is None:
-            raise AttributeError(
-                f"{module._get_name()} has no attribute `{name}`, or it is not an nn.Parameter"
-            )
+            raise AttributeError(f"{module._get_name()} has no attribute `{name}`, or it is not an nn.Parameter")
         return cast(Parameter, module._parameters[name])
 
     def get_buffer(self, target: str) -> Tensor:

@@ -41,8 +41,8 @@ def _checked(grads: list[np.ndarray], norm_type: float, error_if_nonfinite: bool
     total = _norm(grads, norm_type)
     if error_if_nonfinite and not np.isfinite(total):
         raise RuntimeError(
-            f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, so it cannot be "
-            "clipped. To disable this error and scale the gradients by the non-finite norm anyway, set "
+            f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, so it "
+            "cannot be clipped. To disable this error and scale the gradients by the non-finite norm anyway, set "
             "`error_if_nonfinite=False`"
         )
     return total
@@ -66,9 +66,7 @@ def clip_grad_norm_(
     return Tensor(total)
 
 
-def clip_grad_value_(
-    parameters: Tensor | Iterable[Tensor], clip_value: float, foreach: bool | None = None
-) -> None:
+def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: float, foreach: bool | None = None) -> None:
     """Clamps every gradient value into ±clip_value."""
     for grad in _grads(parameters):
         np.clip(grad, -clip_value, clip_value, out=grad)

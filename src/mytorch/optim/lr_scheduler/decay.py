@@ -15,9 +15,7 @@ from .scheduler import LRScheduler
 class LambdaLR(LRScheduler):
     """The first rate times lr_lambda(epoch)."""
 
-    def __init__(
-        self, optimizer: Optimizer, lr_lambda: Callable | list[Callable], last_epoch: int = -1
-    ) -> None:
+    def __init__(self, optimizer: Optimizer, lr_lambda: Callable | list[Callable], last_epoch: int = -1) -> None:
         count = len(optimizer.param_groups)
         self.lr_lambdas = list(lr_lambda) if isinstance(lr_lambda, list | tuple) else [lr_lambda] * count
         if len(self.lr_lambdas) != count:
@@ -51,9 +49,7 @@ class StepLR(LRScheduler):
 class MultiStepLR(LRScheduler):
     """Times gamma at each of the milestones."""
 
-    def __init__(
-        self, optimizer: Optimizer, milestones: Iterable[int], gamma: float = 0.1, last_epoch: int = -1
-    ):
+    def __init__(self, optimizer: Optimizer, milestones: Iterable[int], gamma: float = 0.1, last_epoch: int = -1):
         self.milestones, self.gamma = Counter(milestones), gamma
         super().__init__(optimizer, last_epoch)
 
@@ -87,8 +83,7 @@ class LinearLR(LRScheduler):
     ):
         if not 0 < start_factor <= 1 or not 0 <= end_factor <= 1:
             raise ValueError(
-                "start_factor must be in (0, 1] and end_factor in [0, 1], "
-                f"but got {start_factor} and {end_factor}"
+                f"start_factor must be in (0, 1] and end_factor in [0, 1], but got {start_factor} and {end_factor}"
             )
         self.start_factor, self.end_factor, self.total_iters = start_factor, end_factor, total_iters
         super().__init__(optimizer, last_epoch)
@@ -117,7 +112,5 @@ class CosineAnnealingLR(LRScheduler):
         if (epoch - 1 - self.T_max) % (2 * self.T_max) == 0:  # at the bottom the ratio below is 0/0
             rise = (1 - math.cos(math.pi / self.T_max)) / 2
             return [lr + (base - low) * rise for lr, base in zip(self._current(), self.base_lrs)]
-        ratio = (1 + math.cos(math.pi * epoch / self.T_max)) / (
-            1 + math.cos(math.pi * (epoch - 1) / self.T_max)
-        )
+        ratio = (1 + math.cos(math.pi * epoch / self.T_max)) / (1 + math.cos(math.pi * (epoch - 1) / self.T_max))
         return [ratio * (lr - low) + low for lr in self._current()]

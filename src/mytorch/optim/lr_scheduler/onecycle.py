@@ -10,9 +10,9 @@ from .scheduler import LRScheduler, per_group
 
 
 class OneCycleLR(LRScheduler):
-    """Up from max_lr/div_factor to max_lr, then down to 1/final_div_factor of the start; momentum goes the other way.
+    """Up from max_lr/div_factor to max_lr, then down to 1/final_div_factor of the start.
 
-    To be stepped after every batch.
+    Momentum goes the other way. To be stepped after every batch.
     """
 
     def __init__(
@@ -34,18 +34,14 @@ class OneCycleLR(LRScheduler):
     ):
         if total_steps is None:
             if epochs is None or steps_per_epoch is None:
-                raise ValueError(
-                    "You must define either total_steps OR (epochs AND steps_per_epoch), but got neither"
-                )
+                raise ValueError("You must define either total_steps OR (epochs AND steps_per_epoch), but got neither")
             total_steps = epochs * steps_per_epoch
         if total_steps <= 0:
             raise ValueError(f"Expected positive integer total_steps, but got {total_steps}")
         if not 0 <= pct_start <= 1:
             raise ValueError(f"Expected float between 0 and 1 pct_start, but got {pct_start}")
         if anneal_strategy not in ("cos", "linear"):
-            raise ValueError(
-                f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}"
-            )
+            raise ValueError(f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}")
         self.total_steps, self.cycle_momentum, self._anneal_func_type = (
             total_steps,
             cycle_momentum,
@@ -102,9 +98,7 @@ class OneCycleLR(LRScheduler):
     def get_lr(self) -> list[float]:
         step = self.last_epoch
         if step > self.total_steps:
-            raise ValueError(
-                f"Tried to step {step} times. The specified number of total steps is {self.total_steps}"
-            )
+            raise ValueError(f"Tried to step {step} times. The specified number of total steps is {self.total_steps}")
         ends = [float(phase[0]) for phase in self._schedule_phases]
         place = next((at for at, end in enumerate(ends) if step <= end), len(ends) - 1)
         begin = ends[place - 1] if place else 0.0

@@ -28,9 +28,7 @@ class ReduceLROnPlateau(LRScheduler):
         if factor >= 1.0:
             raise ValueError(f"Factor should be < 1.0, but got {factor}")
         if mode not in ("min", "max") or threshold_mode not in ("rel", "abs"):
-            raise ValueError(
-                f"mode is 'min' or 'max', threshold_mode 'rel' or 'abs'; got {mode}, {threshold_mode}"
-            )
+            raise ValueError(f"mode is 'min' or 'max', threshold_mode 'rel' or 'abs'; got {mode}, {threshold_mode}")
         self.optimizer = optimizer
         self.mode, self.factor, self.patience, self.cooldown = mode, factor, patience, cooldown
         self.threshold, self.threshold_mode, self.eps = threshold, threshold_mode, eps

@@ -19,8 +19,8 @@ class LRScheduler:
                 group.setdefault("initial_lr", group["lr"])
             elif "initial_lr" not in group:
                 raise KeyError(
-                    f"param 'initial_lr' is not specified in param_groups[{number}] when resuming scheduler with "
-                    "last_epoch >= 0: load the optimizer's state first"
+                    f"param 'initial_lr' is not specified in param_groups[{number}] when resuming scheduler "
+                    "with last_epoch >= 0: load the optimizer's state first"
                 )
         self.base_lrs = [group["initial_lr"] for group in optimizer.param_groups]
         self.last_epoch = last_epoch
@@ -37,9 +37,7 @@ class LRScheduler:
 
     def step(self, epoch: int | None = None) -> None:
         if epoch is not None:
-            raise NotImplementedError(
-                "mytorch has no epoch in a scheduler's step(): call step() once an epoch"
-            )
+            raise NotImplementedError("mytorch has no epoch in a scheduler's step(): call step() once an epoch")
         self._step_count += 1
         self.last_epoch += 1
         for group, lr in zip(self.optimizer.param_groups, self.get_lr()):

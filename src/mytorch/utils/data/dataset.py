@@ -36,9 +36,7 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
 
     def __init__(self, *tensors: Tensor):
         if any(len(tensor) != len(tensors[0]) for tensor in tensors):
-            raise AssertionError(
-                f"Size mismatch between tensors: lengths {[len(tensor) for tensor in tensors]}"
-            )
+            raise AssertionError(f"Size mismatch between tensors: lengths {[len(tensor) for tensor in tensors]}")
         self.tensors = tensors
 
     def __getitem__(self, index: Any) -> tuple[Tensor, ...]:

@@ -48,16 +48,12 @@ class DataLoader:
                 )
             batch_size = None
         elif batch_size is None and drop_last:
-            raise ValueError(
-                "batch_size=None option disables auto-batching and is mutually exclusive with drop_last"
-            )
+            raise ValueError("batch_size=None option disables auto-batching and is mutually exclusive with drop_last")
         self.dataset, self.batch_size, self.drop_last = dataset, batch_size, drop_last
         self.num_workers, self.pin_memory, self.generator = num_workers, pin_memory, generator
         self._streams = isinstance(dataset, IterableDataset)
         if self._streams and (shuffle or sampler is not None or batch_sampler is not None):
-            raise ValueError(
-                "DataLoader with IterableDataset: expected unspecified shuffle and sampler options"
-            )
+            raise ValueError("DataLoader with IterableDataset: expected unspecified shuffle and sampler options")
         if sampler is None and not self._streams:
             sampler = RandomSampler(dataset, generator=generator) if shuffle else SequentialSampler(dataset)
         if batch_sampler is None and batch_size is not None and not self._streams:
@@ -109,7 +105,7 @@ class DataLoader:
 
 
 def _in_memory(dataset: Any) -> tuple[list[np.ndarray] | None, np.ndarray | None]:
-    """The arrays behind a TensorDataset or parts of one, and which rows of them the dataset is (None: all)."""
+    """The arrays behind a TensorDataset or parts of one, and which of their rows it is (None: all)."""
     rows = None
     while type(dataset) is Subset:
         chosen = np.asarray(dataset.indices, np.int64)
