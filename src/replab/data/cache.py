@@ -56,9 +56,10 @@ def content(files: Iterable[tuple[str, Path]], more: str = "") -> str:
             pass
     found = sha256(more.encode())
     for name, path in files:
-        data = path.read_bytes()
-        found.update(repr((name, len(data))).encode())
-        found.update(data)
+        found.update(repr((name, path.stat().st_size)).encode())
+        with path.open("rb") as file:
+            while block := file.read(2**20):
+                found.update(block)
     if settled:
         _write_text(seen, found.hexdigest())
     return found.hexdigest()

@@ -9,7 +9,8 @@ from hashlib import sha256
 
 import numpy as np
 
-from replab.data.images import Dataset, Images, moments, statistics
+from replab.data.decoded import Decoded, dataset
+from replab.data.images import Dataset
 from replab.data.sources import source
 
 SPLIT_SEED = 0
@@ -27,14 +28,6 @@ def digits(*, size: int | None, seed: int) -> Dataset:
     if size is not None:
         pixels = resized(pixels, size)
     labels = raw.target.astype(np.int64)
-    classes = tuple(str(c) for c in range(10))
-    everything = Images(pixels, labels, classes, *statistics(moments(pixels), pixels[0, 0].size))
-    train, test = everything.split(0.2, SPLIT_SEED)
-    mean, std = statistics(moments(train.pixels), pixels[0, 0].size)
-    content = sha256(pixels.tobytes() + labels.tobytes() + f"split {SPLIT_SEED}".encode()).hexdigest()
-    return Dataset(
-        "digits",
-        Images(train.pixels, train.labels, classes, mean, std),
-        Images(test.pixels, test.labels, classes, mean, std),
-        content,
-    )
+    classes = tuple(str(digit) for digit in range(10))
+    key = sha256(pixels.tobytes() + labels.tobytes()).hexdigest()
+    return dataset("digits", Decoded.of(pixels, labels, classes, None), key, SPLIT_SEED)

@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import warnings
 import zipfile
+import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -22,7 +21,7 @@ from replab.data.pictures import Unreadable, decode, header
 from replab.errors import DataError
 
 LARGEST_MEMBER = 512 * 2**20  # bytes, unpacked: a larger file in a zip is taken for a decompression bomb
-WORTH_THREADS = 16 * 2**10  # bytes a file: below, decoding is mostly Python, and threads only wait for one another
+WORTH_THREADS = 64 * 2**10  # bytes a file: below, decoding is mostly Python, and threads only wait for one another
 SAMPLE = 64  # headers looked at before anything is decoded, so that sets of mixed sizes are refused early
 
 Read = Callable[[str], bytes]
@@ -37,48 +36,51 @@ def load(
     constants: tuple[tuple[float, ...], tuple[float, ...]] | None = None,
 ) -> Dataset:
     """Images of a folder or zip, under its own name or `name`; `constants` are a published mean and std."""
-    if path.is_dir():
-        names, links = _list_folder(path)
-        files = [(n, links[n]) for n in names if not n.endswith("/")]
-        key = cache.content(files, f"folder, empty: {[n for n in names if n.endswith('/')]}, size {size}")
-        found = cache.decoded(
-            key, lambda allocate: _decode(names, lambda n: links[n].read_bytes(), path, size, allocate)
-        )
-    else:
-        if not zipfile.is_zipfile(path):
-            raise DataError(f"{path} is neither a folder nor a zip of images; replab datasets lists the named sets")
-        key = cache.content([("zip", path)], f"size {size}")
-        found = cache.decoded(key, lambda allocate: _decode_zip(path, size, allocate))
+    try:
+        key, found = _from_folder(path, size) if path.is_dir() else _from_zip(path, size)
+    except OSError as error:
+        raise DataError(f"{error.filename or path} cannot be read ({error.strerror}); mend or remove it") from None
     own = path.resolve().name if path.is_dir() else path.stem
     return dataset(name or own, found, key, seed, constants)
+
+
+def _from_folder(path: Path, size: int | None) -> tuple[str, Decoded]:
+    names, links = _list_folder(path)
+    files = [(n, links[n]) for n in names if not n.endswith("/")]
+    key = cache.content(files, f"folder, empty: {[n for n in names if n.endswith('/')]}, size {size}")
+
+    def read(name: str) -> bytes:
+        return links[name].read_bytes()
+
+    return key, cache.decoded(key, lambda allocate: _decode(names, read, path, size, allocate))
+
+
+def _from_zip(path: Path, size: int | None) -> tuple[str, Decoded]:
+    if not zipfile.is_zipfile(path):
+        raise DataError(f"{path} is neither a folder nor a zip of images; replab datasets lists the named sets")
+    key = cache.content([("zip", path)], f"size {size}")
+    return key, cache.decoded(key, lambda allocate: _decode_zip(path, size, allocate))
 
 
 def _list_folder(top: Path) -> tuple[list[str], dict[str, Path]]:
     """Relative names of all files (and of empty folders, with a `/`), sorted, and where the files are."""
     links: dict[str, Path] = {}
     empty = []
-    seen = set()  # folders may be links: a circle of them is walked once
 
-    def walk(folder: Path, prefix: str) -> None:
+    def walk(folder: Path, prefix: str, above: tuple[str, ...] = ()) -> None:
         real = os.path.realpath(folder)
-        if real in seen:
+        if real in above:  # a link back to a folder around it
             return
-        seen.add(real)
         entries = [e for e in os.scandir(folder) if not is_ignored(e.name)]
         if not entries and prefix:
             empty.append(prefix)
         for entry in entries:
             if entry.is_dir():
-                walk(Path(entry.path), f"{prefix}{entry.name}/")
+                walk(Path(entry.path), f"{prefix}{entry.name}/", (*above, real))
             else:
                 links[prefix + entry.name] = Path(entry.path)
 
-    try:
-        walk(top, "")
-        for path in links.values():
-            path.stat()
-    except OSError as error:
-        raise DataError(f"{error.filename or top} cannot be read ({error.strerror}); mend or remove it") from None
+    walk(top, "")
     return sorted([*links, *empty]), links
 
 
@@ -110,9 +112,7 @@ def _decode_zip(path: Path, size: int | None, allocate: Allocate) -> Decoded:
 def _read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
     try:
         return archive.read(member)
-    except (zipfile.BadZipFile, EOFError, NotImplementedError, OSError, ValueError) as error:
-        raise Unreadable(f"damaged in the zip: {error}") from None
-    except zipfile.zlib.error as error:  # type: ignore[attr-defined]
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, OSError, ValueError) as error:
         raise Unreadable(f"damaged in the zip: {error}") from None
 
 
@@ -173,11 +173,13 @@ def _decoded(files: list[str], read: Read, where: Path, size: int | None) -> Ite
 
     first = files[:: max(1, len(files) // SAMPLE)]
     pays = sum(_length(read, name) for name in first) > WORTH_THREADS * len(first)
-    pool: Any = ThreadPoolExecutor() if pays else nullcontext()
-    with pool, tqdm(total=len(files), desc=f"decoding {where.name}", unit="image", disable=None) as bar:
-        for image in pool.map(one, files) if pays else map(one, files):
-            bar.update()
-            yield image
+    pool = ThreadPoolExecutor() if pays else None
+    images = map(one, files) if pool is None else pool.map(one, files)
+    try:
+        yield from tqdm(images, f"decoding {where.name}", len(files), unit="image", disable=None)
+    finally:
+        if pool is not None:  # broken off: the images not yet decoded are not waited for
+            pool.shutdown(cancel_futures=True)
 
 
 def _length(read: Read, name: str) -> int:

@@ -1,6 +1,8 @@
 """Folders and zips of images: the layouts, their splits, and every way they can be wrong."""
 
+import tempfile
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -252,6 +254,35 @@ def test_linked_folders_are_followed_once(tmp_path):
     assert len(load(str(tmp_path / "set")).train) == 8
     (tmp_path / "real/a/gone.png").symlink_to(tmp_path / "nowhere")
     assert "gone.png" in refused(tmp_path / "set")
+
+
+def test_a_file_that_cannot_be_read(tmp_path, monkeypatch):
+    write(tmp_path, numbered("a", "b"))
+
+    opened = Path.open
+
+    def denied(path, *args, **options):
+        if path.suffix == ".png":
+            raise PermissionError(13, "Permission denied", str(path))
+        return opened(path, *args, **options)
+
+    monkeypatch.setattr(Path, "open", denied)  # root may read everything, so permissions alone would not do
+    assert "0.png cannot be read (Permission denied)" in refused(tmp_path)
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.integers(1, 9), st.integers(1, 9), st.sampled_from(["L", "RGB"]), st.booleans(), st.integers(0, 99))
+def test_folders_round_trip_exactly(height, width, mode, pack, seed):
+    pixels = np.random.default_rng(seed).integers(0, 256, (6, height, width, len(mode)), dtype=np.uint8)
+    with tempfile.TemporaryDirectory() as top:
+        for i, image in enumerate(pixels):
+            path = Path(top, "set", ("train", "test")[i % 2], "only", f"{i}.png")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            Image.fromarray(image.squeeze(-1) if mode == "L" else image).save(path)
+        found = load(str(zipped(Path(top, "set"), Path(top, "set.zip"))) if pack else f"{top}/set")
+    expected = pixels.transpose(0, 3, 1, 2)
+    assert np.array_equal(found.train.pixels, expected[::2])
+    assert np.array_equal(found.test.pixels, expected[1::2])
 
 
 def test_threads_give_the_same_images(tmp_path, monkeypatch):
