@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .dtypes import default, of_array, require_cpu, to_numpy
+from .dtypes import BY_NAME, default, of_array, require_cpu, to_numpy
 from .ops.shape import sizes_of
 from .tensor import Tensor, attach
 
@@ -23,9 +23,7 @@ def _values(data: Any, dtype: Any) -> np.ndarray:
         try:
             array = np.array(data)
         except ValueError:
-            raise ValueError(
-                "expected sequence of equal length at every dimension: nested lists are ragged"
-            ) from None
+            raise ValueError("expected sequence of equal length at every dimension: nested lists are ragged") from None
         if dtype is None and array.dtype == np.float64 and not _is_array_like(data):
             array = array.astype(default())
     if dtype is not None:
@@ -128,9 +126,7 @@ def empty(
     return _made(np.empty(_shape(sizes, size), _kind(dtype)), device, requires_grad)
 
 
-def full(
-    size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
-) -> Tensor:
+def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     value = fill_value.item() if isinstance(fill_value, Tensor) else fill_value
     kind = _values(value, None).dtype if dtype is None else to_numpy(dtype)
     return _made(np.full(_shape((size,), None), value, kind), device, requires_grad)
@@ -146,9 +142,7 @@ def zeros_like(
     return _made(np.zeros(*_like(input, dtype)), device, requires_grad)
 
 
-def ones_like(
-    input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, **_: Any
-) -> Tensor:
+def ones_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, **_: Any) -> Tensor:
     return _made(np.ones(*_like(input, dtype)), device, requires_grad)
 
 
@@ -211,14 +205,10 @@ def logspace(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    return _made(
-        np.logspace(float(start), float(end), steps, base=base, dtype=_kind(dtype)), device, requires_grad
-    )
+    return _made(np.logspace(float(start), float(end), steps, base=base, dtype=_kind(dtype)), device, requires_grad)
 
 
-def eye(
-    n: int, m: int | None = None, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
-) -> Tensor:
+def eye(n: int, m: int | None = None, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     return _made(np.eye(n, m, dtype=_kind(dtype)), device, requires_grad)
 
 
@@ -232,3 +222,19 @@ def _new(function: Any) -> Any:
 
 
 attach(new_zeros=_new(zeros), new_ones=_new(ones), new_empty=_new(empty), new_full=_new(full))
+
+
+def _typed(name: str) -> Any:
+    """torch.FloatTensor([...]) and the like: torch.Tensor of a fixed dtype."""
+    kind = BY_NAME[name].numpy
+
+    def make(*data: Any) -> Tensor:
+        return Tensor(Tensor(*data)._array.astype(kind))
+
+    make.__name__ = make.__qualname__ = name
+    return make
+
+
+FloatTensor, DoubleTensor, HalfTensor = _typed("FloatTensor"), _typed("DoubleTensor"), _typed("HalfTensor")
+LongTensor, IntTensor, ByteTensor = _typed("LongTensor"), _typed("IntTensor"), _typed("ByteTensor")
+BoolTensor = _typed("BoolTensor")

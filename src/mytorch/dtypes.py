@@ -160,9 +160,7 @@ class device:
 
     def __repr__(self) -> str:
         return (
-            f"device(type='{self.type}')"
-            if self.index is None
-            else f"device(type='{self.type}', index={self.index})"
+            f"device(type='{self.type}')" if self.index is None else f"device(type='{self.type}', index={self.index})"
         )
 
     def __str__(self) -> str:
@@ -184,9 +182,7 @@ def require_cpu(where: Any) -> None:
         return
     d = device(where)
     if d.type == "cuda":
-        raise AssertionError(
-            "Torch not compiled with CUDA enabled: mytorch runs on the CPU, use device 'cpu'"
-        )
+        raise AssertionError("Torch not compiled with CUDA enabled: mytorch runs on the CPU, use device 'cpu'")
     if d.type != "cpu":
         raise RuntimeError(f"mytorch runs on the CPU only, but got device '{d}': use device 'cpu'")
 

@@ -68,9 +68,7 @@ class Function:
                     f"function {cls.__name__}Backward returned an incorrect number of gradients "
                     f"(expected {len(args)}, got {len(grads)})"
                 )
-            return tuple(
-                None if d is None else d._array for a, d in zip(args, grads) if isinstance(a, Tensor)
-            )
+            return tuple(None if d is None else d._array for a, d in zip(args, grads) if isinstance(a, Tensor))
 
         function.__qualname__ = cls.__name__
         saved = [t for t in ctx._saved if isinstance(t, Tensor) and t is not out]

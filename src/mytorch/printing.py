@@ -11,7 +11,12 @@ from .dtypes import default, of_array
 if TYPE_CHECKING:
     from .tensor import Tensor
 
-options = {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80, "sci_mode": None}
+options: dict[str, Any] = {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80, "sci_mode": None}
+PROFILES: dict[str, dict[str, Any]] = {
+    "default": {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80},
+    "short": {"precision": 2, "threshold": 1000, "edgeitems": 2, "linewidth": 80},
+    "full": {"precision": 4, "threshold": float("inf"), "edgeitems": 3, "linewidth": 80},
+}
 
 
 def set_printoptions(
@@ -22,13 +27,8 @@ def set_printoptions(
     profile: str | None = None,
     sci_mode: bool | None = None,
 ) -> None:
-    profiles: dict[str, dict[str, Any]] = {
-        "default": dict(precision=4, threshold=1000, edgeitems=3, linewidth=80),
-        "short": dict(precision=2, threshold=1000, edgeitems=2, linewidth=80),
-        "full": dict(precision=4, threshold=float("inf"), edgeitems=3, linewidth=80),
-    }
-    options.update(profiles.get(profile or "", {}))
-    given = dict(precision=precision, threshold=threshold, edgeitems=edgeitems, linewidth=linewidth)
+    options.update(PROFILES.get(profile or "", {}))
+    given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
     options.update({k: v for k, v in given.items() if v is not None})
     options["sci_mode"] = sci_mode
 
@@ -46,7 +46,7 @@ def tensor_text(tensor: Tensor) -> str:
     elif tensor.requires_grad:
         notes.append("requires_grad=True")
     text = "tensor(" + (values_text(array, 7) if array.size else "[]")
-    room = options["linewidth"] or 80
+    room = options["linewidth"]
     length = len(text.rpartition("\n")[2]) + 1  # torch breaks the line where a note would pass the width
     for note in notes:
         if length + len(note) + 2 > room:
@@ -59,7 +59,7 @@ def tensor_text(tensor: Tensor) -> str:
 
 
 def values_text(array: np.ndarray, indent: int) -> str:
-    shorten = array.size > (options["threshold"] or 0)
+    shorten = array.size > options["threshold"]
     shown = _edges(array) if shorten else array
     form = _formatter(shown)
     return _nested(array, form, indent, shorten)
@@ -67,7 +67,7 @@ def values_text(array: np.ndarray, indent: int) -> str:
 
 def _edges(array: np.ndarray) -> np.ndarray:
     """The elements that print when the middle is left out: they alone decide the width."""
-    n = int(options["edgeitems"] or 3)
+    n = options["edgeitems"]
     for axis in range(array.ndim):
         if array.shape[axis] > 2 * n:
             keep = [*range(n), *range(array.shape[axis] - n, array.shape[axis])]
@@ -80,15 +80,12 @@ def _formatter(array: np.ndarray) -> Any:
     if array.dtype.kind != "f":
         width = max((len(str(v)) for v in array.reshape(-1).tolist()), default=1)
         return lambda v: str(v).rjust(width)
-    precision = int(options["precision"] or 4)
+    precision = options["precision"]
     values = array.astype(np.float64)
     good = np.abs(values[np.isfinite(values) & (values != 0)])
     low, high = (good.min(), good.max()) if good.size else (0.0, 0.0)
     whole = bool(good.size == 0 or (good == np.ceil(good)).all())
-    if whole:
-        scientific = good.size > 0 and (high / low > 1000.0 and high > 1e8 or high > 1e8)
-    else:
-        scientific = high / low > 1000.0 or high > 1e8 or low < 1e-4
+    scientific = good.size > 0 and bool(high / low > 1000.0 or high > 1e8 or (low < 1e-4 and not whole))
     if options["sci_mode"] is not None:
         scientific = bool(options["sci_mode"])
 
@@ -105,7 +102,7 @@ def _formatter(array: np.ndarray) -> Any:
 
 
 def _nested(array: np.ndarray, form: Any, indent: int, shorten: bool) -> str:
-    n = int(options["edgeitems"] or 3)
+    n = options["edgeitems"]
     if array.ndim == 0:
         return form(array.item()).strip() if array.dtype.kind != "f" else form(array.item())
     cut = shorten and array.shape[0] > 2 * n
@@ -114,7 +111,7 @@ def _nested(array: np.ndarray, form: Any, indent: int, shorten: bool) -> str:
         if cut:
             words += [" ...", *[form(v) for v in array[-n:].tolist()]]
         width = max((len(w) for w in words), default=1) + 2
-        per_line = max(1, ((options["linewidth"] or 80) - indent) // width)
+        per_line = max(1, (options["linewidth"] - indent) // width)
         lines = [", ".join(words[i : i + per_line]) for i in range(0, len(words), per_line)]
         return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"
     rows = [_nested(a, form, indent + 1, shorten) for a in (array[:n] if cut else array)]

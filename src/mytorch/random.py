@@ -116,17 +116,11 @@ def randn(
 
 
 def rand_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    return rand(
-        input._array.shape, dtype=dtype or input._array.dtype, device=device, requires_grad=requires_grad
-    )
+    return rand(input._array.shape, dtype=dtype or input._array.dtype, device=device, requires_grad=requires_grad)
 
 
-def randn_like(
-    input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
-) -> Tensor:
-    return randn(
-        input._array.shape, dtype=dtype or input._array.dtype, device=device, requires_grad=requires_grad
-    )
+def randn_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    return randn(input._array.shape, dtype=dtype or input._array.dtype, device=device, requires_grad=requires_grad)
 
 
 def randint(
@@ -160,9 +154,7 @@ def randperm(n: int, *, generator: Any = None, dtype: Any = None, device: Any = 
 def bernoulli(input: Tensor, p: float | None = None, *, generator: Any = None) -> Tensor:
     """1 with the probability given at each place (or p everywhere)."""
     a = input._array
-    return Tensor(
-        (_uniform(a.shape, np.dtype(np.float64), generator) < (a if p is None else p)).astype(a.dtype)
-    )
+    return Tensor((_uniform(a.shape, np.dtype(np.float64), generator) < (a if p is None else p)).astype(a.dtype))
 
 
 def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Any = None) -> Tensor:
@@ -172,9 +164,7 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Any = None
     return Tensor(np.asarray(_normal(shape, kind, generator) * s + m, kind))
 
 
-def multinomial(
-    input: Tensor, num_samples: int, replacement: bool = False, *, generator: Any = None
-) -> Tensor:
+def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, generator: Any = None) -> Tensor:
     """Indices drawn in proportion to the weights of each row."""
     rng = numpy_generator(generator)
     weights = np.atleast_2d(input._array.astype(np.float64))

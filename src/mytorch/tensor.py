@@ -155,9 +155,7 @@ class Tensor:
     def numpy(self, *, force: bool = False) -> np.ndarray:
         """The array itself: memory is shared."""
         if self.requires_grad and not force:
-            raise RuntimeError(
-                "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
-            )
+            raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
         return self._array
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
@@ -180,11 +178,16 @@ class Tensor:
             raise RuntimeError(f"Boolean value of Tensor with {kind} is ambiguous")
         return bool(self._array.item())
 
+    def _number(self) -> Any:
+        if self._array.size != 1:
+            raise ValueError("only one element tensors can be converted to Python scalars")
+        return self._array.item()
+
     def __float__(self) -> float:
-        return float(self.item())
+        return float(self._number())
 
     def __int__(self) -> int:
-        return int(self.item())
+        return int(self._number())
 
     def __index__(self) -> int:
         if self._array.size != 1 or self._array.dtype.kind not in "iub":
@@ -279,9 +282,7 @@ class Tensor:
         return rebuild, (type(self), self._array, self.requires_grad)
 
     # new tensors of the same kind
-    def new_tensor(
-        self, data: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False
-    ) -> Tensor:
+    def new_tensor(self, data: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
         kind = self._array.dtype if dtype is None else to_numpy(dtype)
         return Tensor(np.array(data, dtype=kind), requires_grad=requires_grad)
 

@@ -109,13 +109,9 @@ def compare(ours: Any, theirs: Any, rtol: float, atol: float, what: str) -> None
         if not hasattr(b, "detach"):
             assert str(a) == str(b), f"{what}: {a} against torch's {b}"
             continue
-        assert tuple(a.shape) == tuple(b.shape), (
-            f"{what}: shape {tuple(a.shape)} against torch's {tuple(b.shape)}"
-        )
+        assert tuple(a.shape) == tuple(b.shape), f"{what}: shape {tuple(a.shape)} against torch's {tuple(b.shape)}"
         assert str(a.dtype) == str(b.dtype), f"{what}: dtype {a.dtype} against torch's {b.dtype}"
-        assert a.requires_grad == b.requires_grad, (
-            f"{what}: requires_grad {a.requires_grad} against {b.requires_grad}"
-        )
+        assert a.requires_grad == b.requires_grad, f"{what}: requires_grad {a.requires_grad} against {b.requires_grad}"
         x, y = a.detach().numpy(), b.detach().numpy()
         np.testing.assert_allclose(x, y, rtol=rtol, atol=atol, err_msg=what)
 

@@ -51,15 +51,11 @@ def test_gradient_argument():
 
     check(seeded, (2, 3))
     x = mytorch.ones(3, requires_grad=True)
-    with pytest.raises(
-        RuntimeError, match=r"Mismatch in shape: grad_output\[0\] has a shape of torch.Size\(\[2\]\)"
-    ):
+    with pytest.raises(RuntimeError, match=r"Mismatch in shape: grad_output\[0\] has a shape of torch.Size\(\[2\]\)"):
         (x * 2).backward(mytorch.ones(2))
     with pytest.raises(RuntimeError, match="grad can be implicitly created only for scalar outputs"):
         (x * 2).backward()
-    with pytest.raises(
-        RuntimeError, match="element 0 of tensors does not require grad and does not have a grad_fn"
-    ):
+    with pytest.raises(RuntimeError, match="element 0 of tensors does not require grad and does not have a grad_fn"):
         mytorch.ones(1).backward()
 
 
@@ -172,9 +168,7 @@ def test_changing_a_saved_result_in_place_is_an_error():
         y = getattr(x, name)()
         z = y.sum()
         y.detach().add_(1)
-        with pytest.raises(
-            RuntimeError, match=r"\[torch.FloatTensor \[3\]\] is at version 1; expected version 0"
-        ):
+        with pytest.raises(RuntimeError, match=r"\[torch.FloatTensor \[3\]\] is at version 1; expected version 0"):
             z.backward()
 
 
@@ -200,9 +194,7 @@ def test_changing_what_backward_does_not_read_is_fine():
 
 def test_leaves_are_not_changed_in_place():
     x = mytorch.ones(3, requires_grad=True)
-    with pytest.raises(
-        RuntimeError, match="a leaf Variable that requires grad is being used in an in-place operation"
-    ):
+    with pytest.raises(RuntimeError, match="a leaf Variable that requires grad is being used in an in-place operation"):
         x.add_(1)
     with pytest.raises(RuntimeError, match="a leaf Variable that requires grad"):
         x[0] = 1.0
@@ -282,9 +274,7 @@ def test_hooks_and_retained_gradients():
         return y.grad.detach(), seen, a.grad.detach().clone()
 
     check(hooked, (3,))
-    with pytest.raises(
-        RuntimeError, match="cannot register a hook on a tensor that doesn't require gradient"
-    ):
+    with pytest.raises(RuntimeError, match="cannot register a hook on a tensor that doesn't require gradient"):
         mytorch.ones(1).register_hook(print)
 
 

@@ -10,15 +10,14 @@ CHANGES = {
     "arithmetic": lambda t, x, b: x.add_(b).mul_(b).sub_(1).div_(b * b + 1),
     "operators": lambda t, x, b: exec("x += b; x *= 2; x -= b; x /= 3; x **= 2", {"x": x, "b": b}),
     "alpha": lambda t, x, b: x.add_(b, alpha=2).sub_(b, alpha=0.5),
-    "functions": lambda t, x, b: x.sigmoid_().tanh_().exp_().log_().sqrt_(),
-    "clamp": lambda t, x, b: x.clamp_(-1, 1).relu_().abs_(),
+    "functions": lambda t, x, b: x.square_().add_(1).log_().neg_().sigmoid_(),
+    "clamp": lambda t, x, b: x.clamp_(-1, 1).add_(0.5).relu_(),
     "addc": lambda t, x, b: x.addcmul_(b, b, value=0.5).addcdiv_(b, b * b + 1),
     "lerp": lambda t, x, b: x.lerp_(b.expand_as(x), 0.25),
     "fill": lambda t, x, b: x[0].fill_(3.0),
     "zero": lambda t, x, b: x[:, 1].zero_(),
     "copy": lambda t, x, b: x.copy_(b),
     "masked": lambda t, x, b: x.masked_fill_(x > 0, -1.0),
-    "by itself": lambda t, x, b: x.mul_(x),
     "row": lambda t, x, b: x[1].mul_(b),
     "column of a transpose": lambda t, x, b: x.T[2].add_(b[0]),
     "view of a view": lambda t, x, b: x[:2][1].mul_(b).add_(1),
@@ -27,13 +26,11 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("name", CHANGES)
-@pytest.mark.parametrize(
-    "before", [lambda x: x * 1, lambda x: x.detach().clone()], ids=["recorded", "constant"]
-)
+@pytest.mark.parametrize("before", [lambda x: x * 1, lambda x: x.detach().clone()], ids=["recorded", "constant"])
 def test_against_torch(name, before):
     def changed(t, a, b):
         x = before(a)
-        y = x * 3 if name != "x" else x
+        y = x * 3
         CHANGES[name](t, x, b)
         return x, y
 
@@ -93,16 +90,11 @@ def test_errors():
         mytorch.arange(3).add_(0.5)
     with pytest.raises(RuntimeError, match="result type Float can't be cast to the desired output type Long"):
         mytorch.arange(3).div_(2)
-    with pytest.raises(
-        RuntimeError, match=r"output with shape \[3\] doesn't match the broadcast shape \[2, 3\]"
-    ):
+    with pytest.raises(RuntimeError, match=r"output with shape \[3\] doesn't match the broadcast shape \[2, 3\]"):
         mytorch.ones(3).add_(mytorch.ones(2, 3))
-    with pytest.raises(
-        RuntimeError, match=r"The size of tensor a \(3\) must match the size of tensor b \(2\)"
-    ):
+    with pytest.raises(RuntimeError, match=r"The size of tensor a \(3\) must match the size of tensor b \(2\)"):
         mytorch.ones(3).mul_(mytorch.ones(2))
-    x = mytorch.ones(3, 2, requires_grad=True) * 1
-    with pytest.raises(NotImplementedError, match="call contiguous"):
-        mytorch.ones(3, 2).T.contiguous()  # contiguous memory is fine
-        y = mytorch.from_numpy(np.ones((2, 3)).T)
-        y[0].mul_(x.double().sum())
+    scale = mytorch.ones(1, requires_grad=True)
+    strided = mytorch.from_numpy(np.ones((2, 3), np.float32).T)
+    with pytest.raises(NotImplementedError, match=r"call contiguous\(\) first"):
+        strided[0].mul_(scale)

@@ -98,9 +98,7 @@ def select(input: Tensor, dim: int, index: int) -> Tensor:
 def repeat(input: Tensor, *repeats: Any) -> Tensor:
     a, times = input._array, sizes_of(repeats)
     if len(times) < a.ndim:
-        raise RuntimeError(
-            "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor"
-        )
+        raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
     shape = (1,) * (len(times) - a.ndim) + a.shape
     apart = [n for pair in zip(times, shape) for n in pair]  # (times, size) for each dim
     axes = tuple(range(0, len(apart), 2))
@@ -212,11 +210,7 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
 
 
 def _at_least(input: Tensor, ndim: int) -> Tensor:
-    return (
-        reshape(input, (1,) * (ndim - input._array.ndim) + input._array.shape)
-        if input._array.ndim < ndim
-        else input
-    )
+    return reshape(input, (1,) * (ndim - input._array.ndim) + input._array.shape) if input._array.ndim < ndim else input
 
 
 def hstack(tensors: Sequence[Tensor]) -> Tensor:

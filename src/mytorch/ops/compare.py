@@ -49,9 +49,7 @@ def _bitwise(name: str, ufunc: Any) -> Any:
         a, b = _arrays(input, other)
         kind = common(a, b)
         if kind.kind == "f":
-            raise RuntimeError(
-                f"\"{name}_cpu\" not implemented for 'Float': convert to integers or booleans first"
-            )
+            raise RuntimeError(f"\"{name}_cpu\" not implemented for 'Float': convert to integers or booleans first")
         try:
             return Tensor(np.asarray(ufunc(a.astype(kind, copy=False), b.astype(kind, copy=False))))
         except ValueError:
@@ -91,15 +89,11 @@ isposinf = _test("isposinf", np.isposinf)
 isneginf = _test("isneginf", np.isneginf)
 
 
-def isclose(
-    input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
-) -> Tensor:
+def isclose(input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Tensor:
     return Tensor(np.asarray(np.isclose(input._array, other._array, rtol, atol, equal_nan)))
 
 
-def allclose(
-    input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
-) -> bool:
+def allclose(input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> bool:
     if input._array.dtype != other._array.dtype:
         raise RuntimeError(f"{input.dtype} did not match {other.dtype}: convert one of them")
     return bool(np.isclose(input._array, other._array, rtol, atol, equal_nan).all())
@@ -134,9 +128,7 @@ def is_nonzero(input: Tensor) -> bool:
 
 
 def isin(elements: Tensor, test_elements: Any) -> Tensor:
-    values = (
-        test_elements._array if isinstance(test_elements, Tensor) else np.asarray(test_elements, default())
-    )
+    values = test_elements._array if isinstance(test_elements, Tensor) else np.asarray(test_elements, default())
     return Tensor(np.isin(elements._array, values))
 
 

@@ -221,9 +221,7 @@ def rdiv(input: Tensor, other: Any) -> Tensor:
 
 def neg(input: Tensor) -> Tensor:
     if input._array.dtype.kind == "b":
-        raise RuntimeError(
-            "Negation, the `-` operator, on a bool tensor is not supported. Use `~` to invert a mask."
-        )
+        raise RuntimeError("Negation, the `-` operator, on a bool tensor is not supported. Use `~` to invert a mask.")
     return record(-input._array, (input,), lambda g: (-g,))
 
 

@@ -26,9 +26,7 @@ def recorded(self: Tensor, *others: Any) -> bool:
         raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
     base = self._base
     if base is not None and base.requires_grad and base._node is None:
-        raise RuntimeError(
-            "a view of a leaf Variable that requires grad is being used in an in-place operation."
-        )
+        raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
     if self.requires_grad or (base is not None and base.requires_grad):
         return True
     return any(isinstance(t, Tensor) and t.requires_grad for t in others)
@@ -103,10 +101,9 @@ def _direct(op: Any, ufunc: Any) -> Any:
         if alpha != 1:
             b = b * alpha
         try:
-            with quiet(all="ignore"):
-                ufunc(a, b, out=a, casting="same_kind")
+            ufunc(a, b, out=a, casting="same_kind")
         except TypeError:
-            raise _cast_error(ufunc(a, b), a) from None
+            raise _cast_error(op(self, other)._array, a) from None
         except ValueError:
             raise _shape_error(a, np.shape(b)) from None
         self._version[0] += 1
@@ -123,7 +120,8 @@ mul_ = _direct(elementwise.mul, np.multiply)
 
 def div_(self: Tensor, other: Any, *, rounding_mode: str | None = None) -> Tensor:
     if rounding_mode is None and self._array.dtype.kind == "f" and not recorded(self, other):
-        return _divide(self, other)
+        with quiet(all="ignore"):
+            return _divide(self, other)
     return apply(self, elementwise.div, (other,), {"rounding_mode": rounding_mode})
 
 

@@ -16,9 +16,7 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
     a, b = input._array, other._array
     na, nb = a.ndim, b.ndim
     if a.dtype is not b.dtype and a.dtype != b.dtype:
-        raise RuntimeError(
-            f"expected m1 and m2 to have the same dtype, but got: {_word(input)} != {_word(other)}"
-        )
+        raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {_word(input)} != {_word(other)}")
     if na == 0 or nb == 0:
         raise RuntimeError(f"both arguments to matmul need to be at least 1D, but they are {na}D and {nb}D")
     try:
@@ -41,9 +39,7 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
         if need_a:
             ga = unbroadcast(g @ np.swapaxes(right, -1, -2), left.shape).reshape(a.shape)
         if need_b:
-            if (
-                right.ndim == 2 and left.ndim > 2
-            ):  # one product over all leading dims instead of one each and a sum
+            if right.ndim == 2 and left.ndim > 2:  # one product over all leading dims instead of one each and a sum
                 gb = left.reshape(-1, left.shape[-1]).T @ g.reshape(-1, g.shape[-1])
             else:
                 gb = unbroadcast(np.swapaxes(left, -1, -2) @ g, right.shape)
@@ -111,9 +107,7 @@ dot = _of_ranks("dot", (1, 1), "1D tensors expected")
 
 def outer(input: Tensor, vec2: Tensor) -> Tensor:
     if input._array.ndim != 1 or vec2._array.ndim != 1:
-        raise RuntimeError(
-            f"outer: Expected 1-D argument self, but got {input._array.ndim}-D and {vec2._array.ndim}-D"
-        )
+        raise RuntimeError(f"outer: Expected 1-D argument self, but got {input._array.ndim}-D and {vec2._array.ndim}-D")
     return mul(unsqueeze(input, 1), unsqueeze(vec2, 0))
 
 
@@ -135,9 +129,7 @@ def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alp
 
 def einsum(equation: str, *operands: Any) -> Tensor:
     """Sums of products by index letters; each operand's gradient is an einsum too."""
-    tensors = (
-        list(operands[0]) if len(operands) == 1 and isinstance(operands[0], (list, tuple)) else list(operands)
-    )
+    tensors = list(operands[0]) if len(operands) == 1 and isinstance(operands[0], (list, tuple)) else list(operands)
     arrays = [t._array for t in tensors]
     inputs, output = _letters(equation.replace(" ", ""), [a.ndim for a in arrays])
     try:
@@ -173,9 +165,7 @@ def _letters(equation: str, ranks: list[int]) -> tuple[list[str], str]:
     left, arrow, output = equation.partition("->")
     terms = left.split(",")
     if len(terms) != len(ranks):
-        raise RuntimeError(
-            f"einsum(): more operands were provided than specified in the equation '{equation}'"
-        )
+        raise RuntimeError(f"einsum(): more operands were provided than specified in the equation '{equation}'")
     free = [c for c in "ZYXWVUTSRQPONMLKJIHGFEDCBA" if c not in equation]
     hidden = [n - len(t.replace("...", "")) if "..." in t else 0 for n, t in zip(ranks, terms)]
     dots = "".join(free[: max(hidden)])

@@ -27,9 +27,7 @@ def _taken(input: Tensor, order: np.ndarray, axis: int) -> Sorted:
         np.put_along_axis(full, order, g, axis)
         return (full,)
 
-    return Sorted(
-        record(np.take_along_axis(input._array, order, axis), (input,), taken_backward), Tensor(order)
-    )
+    return Sorted(record(np.take_along_axis(input._array, order, axis), (input,), taken_backward), Tensor(order))
 
 
 def _order(a: np.ndarray, axis: int, descending: bool) -> np.ndarray:
@@ -89,9 +87,7 @@ def unique(
 
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
     counted = np.bincount(input._array, None if weights is None else weights._array, minlength)
-    return Tensor(
-        counted if weights is None or weights._array.dtype != np.float32 else counted.astype(np.float32)
-    )
+    return Tensor(counted if weights is None or weights._array.dtype != np.float32 else counted.astype(np.float32))
 
 
 def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
@@ -100,9 +96,7 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
     return Tensor(np.histogram(a, bins, (low, high))[0].astype(a.dtype))
 
 
-def searchsorted(
-    sorted_sequence: Tensor, values: Any, *, right: bool = False, side: str | None = None
-) -> Tensor:
+def searchsorted(sorted_sequence: Tensor, values: Any, *, right: bool = False, side: str | None = None) -> Tensor:
     where = values._array if isinstance(values, Tensor) else values
     found = np.searchsorted(sorted_sequence._array, where, "right" if right or side == "right" else "left")
     return Tensor(np.asarray(found, np.int64))

@@ -33,9 +33,7 @@ def axes_of(dim: Any, ndim: int) -> tuple[int, ...] | None:
 def axis_of(dim: int, ndim: int) -> int:
     n = ndim or 1  # a 0-d tensor accepts dim 0 and -1
     if not -n <= dim < n:
-        raise IndexError(
-            f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {dim})"
-        )
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {dim})")
     return dim % n
 
 
@@ -53,9 +51,7 @@ def sum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = N
         input = cast(input, to_numpy(dtype))
     a = input._array
     shape, axes = a.shape, axes_of(dim, a.ndim)
-    out = a.sum(
-        axis=axes if shape else None, keepdims=keepdim, dtype=INT64 if a.dtype.kind in "iub" else None
-    )
+    out = a.sum(axis=axes if shape else None, keepdims=keepdim, dtype=INT64 if a.dtype.kind in "iub" else None)
     return record(out, (input,), lambda g: (spread(g, shape, axes, keepdim),))
 
 

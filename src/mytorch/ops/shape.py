@@ -36,9 +36,7 @@ def reshape(input: Tensor, *shape: Any) -> Tensor:
     try:
         out = a.reshape(sizes)
     except ValueError:
-        raise RuntimeError(
-            f"shape '{[int(s) for s in sizes]}' is invalid for input of size {a.size}"
-        ) from None
+        raise RuntimeError(f"shape '{[int(s) for s in sizes]}' is invalid for input of size {a.size}") from None
     return _view(out, input, lambda g: g.reshape(own))
 
 
@@ -47,7 +45,10 @@ def view(input: Tensor, *shape: Any) -> Tensor:
     if len(shape) == 1 and not isinstance(shape[0], (int, np.integer, tuple, list, Tensor)):
         raise NotImplementedError("mytorch's Tensor.view takes sizes; use .to(dtype) to convert a dtype")
     out = reshape(input, *shape)
-    if out._version is not input._version and a.size:
+    # Images come out of convolutions with the batch last in memory (nn/functional/layout.py). In torch they are
+    # contiguous, and a script may view them: then reshape's copy has to do.
+    image = a.ndim > 2 and a.transpose(*range(1, a.ndim), 0).flags.c_contiguous
+    if out._version is not input._version and a.size and not image:
         raise RuntimeError(
             "view size is not compatible with input tensor's size and stride (at least one dimension spans across "
             "two contiguous subspaces). Use .reshape(...) instead."
@@ -100,18 +101,14 @@ def permute(input: Tensor, *dims: Any) -> Tensor:
     a = input._array
     order = tuple([axis_of(d, a.ndim) for d in sizes_of(dims)])
     if sorted(order) != list(range(a.ndim)):
-        raise RuntimeError(
-            f"permute(dims): repeated or missing dims in {list(order)} for a tensor of {a.ndim} dims"
-        )
+        raise RuntimeError(f"permute(dims): repeated or missing dims in {list(order)} for a tensor of {a.ndim} dims")
     back = tuple(np.argsort(order).tolist())
     return record_view(a.transpose(order), input, lambda g: g.transpose(back))
 
 
 def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     a = input._array
-    return record_view(
-        np.moveaxis(a, source, destination), input, lambda g: np.moveaxis(g, destination, source)
-    )
+    return record_view(np.moveaxis(a, source, destination), input, lambda g: np.moveaxis(g, destination, source))
 
 
 def t(input: Tensor) -> Tensor:

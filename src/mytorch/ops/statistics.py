@@ -85,11 +85,7 @@ def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, 
     else:
         full = (np.abs(a) ** p).sum(axis, keepdims=True) ** (1 / p)
     full = np.asarray(full)
-    out = (
-        full
-        if keepdim
-        else full.reshape([n for i, n in enumerate(shape) if axes is not None and i not in axes])
-    )
+    out = full if keepdim else full.reshape([n for i, n in enumerate(shape) if axes is not None and i not in axes])
 
     def norm_backward(g: np.ndarray) -> tuple:
         g = spread(g, shape, axes, keepdim)
@@ -118,11 +114,7 @@ def logsumexp(input: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
         top = a.max(axis, keepdims=True)
         top = np.where(np.isfinite(top), top, 0)
         full = np.asarray(np.log(np.exp(a - top).sum(axis, keepdims=True)) + top)
-    out = (
-        full
-        if keepdim
-        else full.reshape([n for i, n in enumerate(shape) if axes is not None and i not in axes])
-    )
+    out = full if keepdim else full.reshape([n for i, n in enumerate(shape) if axes is not None and i not in axes])
     return record(
         out,
         (input,),
@@ -203,11 +195,7 @@ def _amost(input: Tensor, dim: Any, keepdim: bool, function: Any) -> Tensor:
     shape, axes = a.shape, axes_of(dim, a.ndim)
     axis = axes if shape else None
     full = np.asarray(function(a, axis, keepdims=True))
-    out = (
-        full
-        if keepdim
-        else full.reshape([n for i, n in enumerate(shape) if axes is not None and i not in axes])
-    )
+    out = full if keepdim else full.reshape([n for i, n in enumerate(shape) if axes is not None and i not in axes])
 
     def amost_backward(g: np.ndarray) -> tuple:
         hit = a == full

@@ -83,17 +83,11 @@ def test_errors():
         a @ b
     with pytest.raises(RuntimeError, match=r"mat1 and mat2 shapes cannot be multiplied \(8x3 and 2x3\)"):
         mytorch.ones(4, 2, 3) @ b
-    with pytest.raises(
-        RuntimeError, match=r"Expected size for first two dimensions of batch2 tensor to be: \[2, 3\]"
-    ):
+    with pytest.raises(RuntimeError, match=r"Expected size for first two dimensions of batch2 tensor to be: \[2, 3\]"):
         mytorch.ones(2, 2, 3) @ mytorch.ones(2, 4, 3)
-    with pytest.raises(
-        RuntimeError, match=r"The size of tensor a \(2\) must match the size of tensor b \(3\)"
-    ):
+    with pytest.raises(RuntimeError, match=r"The size of tensor a \(2\) must match the size of tensor b \(3\)"):
         mytorch.ones(2, 2, 3) @ mytorch.ones(3, 3, 3)
-    with pytest.raises(
-        RuntimeError, match="expected m1 and m2 to have the same dtype, but got: float != double"
-    ):
+    with pytest.raises(RuntimeError, match="expected m1 and m2 to have the same dtype, but got: float != double"):
         a @ b.T.double()
     with pytest.raises(RuntimeError, match="both arguments to matmul need to be at least 1D"):
         a @ mytorch.tensor(1.0)

@@ -15,9 +15,7 @@ ONE_DIM = ("max", "min", "prod", "argmax", "argmin", "cumsum", "cumprod", "sort"
 @st.composite
 def reductions(draw):
     shape = draw(shapes(min_dims=1, min_side=2))
-    dims = draw(
-        st.lists(st.integers(-len(shape), len(shape) - 1), min_size=1, unique_by=lambda d: d % len(shape))
-    )
+    dims = draw(st.lists(st.integers(-len(shape), len(shape) - 1), min_size=1, unique_by=lambda d: d % len(shape)))
     return shape, dims, draw(st.booleans())
 
 
@@ -147,9 +145,7 @@ def test_integers_and_booleans():
 
 def test_errors():
     x = mytorch.ones(2, 3)
-    with pytest.raises(
-        IndexError, match=r"Dimension out of range \(expected to be in range of \[-2, 1\], but got 2\)"
-    ):
+    with pytest.raises(IndexError, match=r"Dimension out of range \(expected to be in range of \[-2, 1\], but got 2\)"):
         x.sum(2)
     with pytest.raises(RuntimeError, match=r"mean\(\): could not infer output dtype"):
         mytorch.arange(3).mean()

@@ -143,9 +143,7 @@ def test_errors():
         mytorch.cat([x, mytorch.ones(2, 2)])
     with pytest.raises(RuntimeError, match="stack expects each tensor to be equal size"):
         mytorch.stack([x, mytorch.ones(2, 2)])
-    with pytest.raises(
-        RuntimeError, match=r"The expanded size of the tensor \(4\) must match the existing size \(3\)"
-    ):
+    with pytest.raises(RuntimeError, match=r"The expanded size of the tensor \(4\) must match the existing size \(3\)"):
         x.expand(2, 4)
     with pytest.raises(IndexError, match="Dimension out of range"):
         x.transpose(0, 2)

@@ -1,0 +1,68 @@
+"""repr against torch's, character for character."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+import mytorch
+
+VALUES = [
+    [1.0, 2.0], [[1, 2], [3, 4]], [1.5, 2.25, 1e6], [1e-5, 1.0], True, 3.0, 3.25, 7, [[True, False]], [], [-1.0, 2.0],
+    [[[1.0, 2.0]], [[3.0, 4.0]]], list(range(30)), [float("nan"), 1.0], [float("inf"), 1.5], [1e9, 1.0], [0.0, 0.5],
+    [1e-9, 2e-9], [123456.789], [float("nan"), 0.1], [[]], [-0.0], [100000.0, 0.001], [2**40, 1],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("value", VALUES, ids=str)
+def test_values(value):
+    assert repr(mytorch.tensor(value)) == repr(torch.tensor(value))
+
+
+@pytest.mark.parametrize("shape", [(2000,), (50, 50), (3, 20, 20), (0, 3), (2, 3, 4), (1, 1, 1, 30), (12, 13)])
+@pytest.mark.parametrize("kind", ["float32", "float64", "int64", "bool"])
+def test_shapes(shape, kind):
+    array = (np.random.default_rng(0).normal(size=shape) * 3).astype(kind)
+    assert repr(mytorch.from_numpy(array)) == repr(torch.from_numpy(array))
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    array=arrays(
+        st.sampled_from([np.float32, np.int64]),
+        st.sampled_from([(3,), (2, 3), ()]),
+        elements=st.integers(-(10**6), 10**6) | st.sampled_from([1, 2, 10**4]),
+        fill=st.nothing(),
+    ),
+    scale=st.sampled_from([1, 10, 1000, 10**5]),
+)
+def test_any_numbers(array, scale):
+    scaled = np.asarray(array / np.asarray(scale, array.dtype)) if array.dtype.kind == "f" else array
+    assert repr(mytorch.from_numpy(scaled)) == repr(torch.from_numpy(scaled))
+
+
+def test_notes():
+    for t in (torch, mytorch):
+        x = t.ones(2, requires_grad=True)
+        assert repr(x) == "tensor([1., 1.], requires_grad=True)"
+        assert repr(x * 2) == "tensor([2., 2.], grad_fn=<MulBackward0>)"
+        assert repr(x.double().detach()) == "tensor([1., 1.], dtype=torch.float64)"
+        assert str(x.sum().exp()) == "tensor(7.3891, grad_fn=<ExpBackward0>)"
+        assert f"{t.tensor(1.0)}" in ("tensor(1.)", "1.0")
+
+
+def test_options():
+    x = [1.23456789, 100.5]
+    try:
+        for t in (torch, mytorch):
+            t.set_printoptions(precision=2, sci_mode=False)
+        assert repr(mytorch.tensor(x)) == repr(torch.tensor(x)) == "tensor([  1.23, 100.50])"
+        for t in (torch, mytorch):
+            t.set_printoptions(profile="full")
+        long = np.arange(1200.0)
+        assert repr(mytorch.from_numpy(long)) == repr(torch.from_numpy(long))
+    finally:
+        for t in (torch, mytorch):
+            t.set_printoptions(profile="default")
