@@ -10,7 +10,7 @@ import numpy as np
 from ..autograd import record, record_view
 from ..dtypes import common
 from ..tensor import Tensor, attach, named
-from .elementwise import cast, unbroadcast
+from .broadcast import cast, unbroadcast
 from .reduce import axis_of
 
 

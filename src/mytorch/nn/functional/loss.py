@@ -81,7 +81,7 @@ def _against_classes(input: Tensor, target: Tensor, ignore_index: int, reduction
         gx[rows, safe] -= 1
         if not everywhere:
             gx *= counted[:, None]
-        gx *= g / (count or np.nan)
+        gx *= g / (count or 1)
         return (gx,)
 
     return record(np.asarray(value, x.dtype), (input,), cross_entropy_backward)
@@ -149,7 +149,7 @@ def nll_loss(
 
     def nll_loss_backward(g: np.ndarray) -> tuple[np.ndarray]:
         gx = np.zeros(shape, each.dtype)
-        np.put_along_axis(gx, safe, np.expand_dims(each * (-g / (total or np.nan)), dim), dim)
+        np.put_along_axis(gx, safe, np.expand_dims(each * (-g / (total or 1)), dim), dim)
         return (gx,)
 
     return record(value, (input,), nll_loss_backward)
