@@ -35,7 +35,7 @@ def run(
     say: Callable[[str], None] = lambda line: None,
     **settings: Any,
 ) -> Run:
-    """Search, train, evaluate and report. `settings` are a Recipe's keys: lr=1e-3, epochs=5, params={"dropout": 0.1} …"""
+    """Search, train, evaluate and report. `settings` are a Recipe's keys: lr=1e-3, params={"dropout": 0.1} …"""
     base = recipe if isinstance(recipe, Recipe) else Recipe.read(recipe) if recipe else Recipe()
     if trials is not None:
         settings["search"] = {**settings.get("search", {}), "trials": trials}

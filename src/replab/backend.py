@@ -33,7 +33,11 @@ class Backend:
 
     def autocast(self, device: str) -> Any:
         """bfloat16 on GPUs that compute in it; elsewhere float32 as it is."""
-        if self.name == "torch" and device.startswith("cuda") and torch.cuda.is_bf16_supported(including_emulation=False):
+        if (
+            self.name == "torch"
+            and device.startswith("cuda")
+            and torch.cuda.is_bf16_supported(including_emulation=False)
+        ):
             return torch.autocast("cuda", dtype=torch.bfloat16)
         return contextlib.nullcontext()
 
@@ -60,19 +64,22 @@ def get(name: str) -> Backend:
 
         return Backend("torch", torch, lambda t: t, importlib.import_module, import_file)
     import mytorch
-    from mytorch import compat
+    from mytorch.compat import import_as_torch
 
-    zoo = compat.TorchImports(package="replab.models")
-    return Backend(
-        "mytorch", mytorch, lambda t: mytorch.from_numpy(t.numpy()), zoo.load_module, lambda path: zoo.load_file(path)
-    )
+    def load_module(name: str) -> ModuleType:
+        package, _, stem = name.rpartition(".")
+        return import_as_torch(Path(__file__).parent / "models" / f"{stem}.py", package)
+
+    return Backend("mytorch", mytorch, lambda t: mytorch.from_numpy(t.numpy()), load_module, import_as_torch)
 
 
 def pick_device(wanted: str, backend: str) -> str:
     """`auto` is the fastest there is; a device that is asked for and absent is an error, never a silent CPU."""
     if backend == "mytorch":
         if wanted not in ("auto", "cpu"):
-            raise RecipeError(f"mytorch computes on the CPU, got --device {wanted}; leave --device out or use --backend torch")
+            raise RecipeError(
+                f"mytorch computes on the CPU, got --device {wanted}; leave --device out or use --backend torch"
+            )
         return "cpu"
     has = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
     if wanted == "auto":
@@ -81,7 +88,9 @@ def pick_device(wanted: str, backend: str) -> str:
     if kind not in has:
         raise RecipeError(f"device must be auto, cpu, cuda, cuda:N or mps, got {wanted!r}")
     if not has[kind]:
-        raise RecipeError(f"--device {wanted} asks for {kind}, and this torch finds none; --device cpu, or auto, works here")
+        raise RecipeError(
+            f"--device {wanted} asks for {kind}, and this torch finds none; --device cpu, or auto, works here"
+        )
     if kind == "cuda" and ":" in wanted and not wanted.partition(":")[2].isdigit():
         raise RecipeError(f"device must be auto, cpu, cuda, cuda:N or mps, got {wanted!r}")
     if kind == "cuda" and int(wanted.partition(":")[2] or 0) >= torch.cuda.device_count():

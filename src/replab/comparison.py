@@ -72,5 +72,3 @@ def write(runs: Sequence[Run], folder: Path) -> Path:
 def unique_names(runs: Sequence[Run]) -> list[str]:
     models = [run.chosen.model for run in runs]
     return [m if models.count(m) == 1 else f"{m} ({run.id})" for m, run in zip(models, runs)]
-
-

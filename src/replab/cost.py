@@ -26,7 +26,9 @@ class Cost:
     def sentences(self, setup: Setup) -> str:
         """One line for before the start."""
         recipe = setup.recipe
-        parts = [f"{self.step_seconds * 1e3:.1f} ms a batch of {recipe.batch_size}, {duration(self.epoch_seconds)} an epoch"]
+        parts = [
+            f"{self.step_seconds * 1e3:.1f} ms a batch of {recipe.batch_size}, {duration(self.epoch_seconds)} an epoch"
+        ]
         if self.search_seconds:
             trials = recipe.search.trials if distributions(recipe) else 1
             epochs = recipe.epochs or recipe.search.max_epochs
@@ -49,11 +51,27 @@ def measure(setup: Setup, steps: int = 3) -> Cost:
     seconds = []
     for index, batch in enumerate(batches.epoch(1)):
         started = perf_counter()
-        train_step(model, setup.task, to_backend(batch, setup.backend), opts, recipe, index, steps + 1, setup.backend, setup.device)
+        train_step(
+            model,
+            setup.task,
+            to_backend(batch, setup.backend),
+            opts,
+            recipe,
+            index,
+            steps + 1,
+            setup.backend,
+            setup.device,
+        )
         seconds.append(perf_counter() - started)
     step = min(seconds[1:] or seconds)  # the first one warms up
     some = setup.data.train.subset(slice(0, 512))
-    image = evaluate(model, setup.task, watching_batches(model, recipe, some, some, setup.device), setup.backend, setup.device).seconds / len(some)
+    image = evaluate(
+        model,
+        setup.task,
+        watching_batches(model, recipe, some, some, setup.device),
+        setup.backend,
+        setup.device,
+    ).seconds / len(some)
 
     def epoch(images: int, looked_at: int) -> float:
         return step * max(1, round(images / recipe.batch_size)) + image * looked_at

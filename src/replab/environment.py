@@ -7,7 +7,7 @@ import platform
 import shlex
 import subprocess
 import sys
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ def describe(device: str) -> dict[str, Any]:
         "device": torch.cuda.get_device_name(device) if device.startswith("cuda") else device,
         "processor": processor(),
         "threads": torch.get_num_threads(),
-        "started": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        "started": datetime.now(UTC).isoformat(timespec="seconds"),
         "command": command(),
     }
 
@@ -36,7 +36,11 @@ def commit(folder: Path) -> str | None:
     try:
         found = subprocess.run(
             ["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"],
-            cwd=folder, capture_output=True, text=True, timeout=10, check=True,
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            timeout=10,
+            check=True,
         )
     except (OSError, subprocess.SubprocessError):
         return None

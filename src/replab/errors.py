@@ -1,4 +1,4 @@
-"""The errors a user can cause. Each says the rule, the value and the way out; the CLI prints them in one line, exit code 2."""
+"""The errors a user can cause: the rule, the value and the way out, in one line. The CLI exits with code 2."""
 
 from __future__ import annotations
 

@@ -25,9 +25,7 @@ class Box:
     inputs: list[tuple[int, Shape]]  # boxes, by number
     round: bool = False  # ⊕ and ⊗
     skip: int | None = None  # the input that went round the others
-    folds: list[tuple[str, int]] = field(
-        default_factory=list
-    )  # the repeated blocks it stands in, outermost first
+    folds: list[tuple[str, int]] = field(default_factory=list)  # the repeated blocks it stands in, outermost first
 
 
 def draw(nodes: list[Node], outputs: list[tuple[int, Shape]], blocks: list[str]) -> str:

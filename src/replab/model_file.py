@@ -46,7 +46,9 @@ def find(model: str | Callable[..., Any], backend: Any, expect_sha256: str | Non
         return ModelSource(name, model, text=text)
     if ".py:" not in model and not model.endswith(".py"):
         if model.startswith("python:"):
-            raise ModelError(f"{model} was a function in a Python session; replab.resume(run, model=...) takes it again")
+            raise ModelError(
+                f"{model} was a function in a Python session; replab.resume(run, model=...) takes it again"
+            )
         return ModelSource(model, registry.builder(model, backend.load_module))
     file, sign, attribute = model.rpartition(":")
     if not sign or file == "" or model.endswith(".py"):
@@ -72,7 +74,9 @@ def find(model: str | Callable[..., Any], backend: Any, expect_sha256: str | Non
         raise ModelError(f"{file} has no function or class {attribute!r}; it has {', '.join(names) or 'none'}")
     build = getattr(module, attribute)
     if not callable(build):
-        raise ModelError(f"{model} is not callable but {type(build).__name__}; name a function or class that returns a module")
+        raise ModelError(
+            f"{model} is not callable but {type(build).__name__}; name a function or class that returns a module"
+        )
     return ModelSource(model, build, path.resolve(), text)
 
 
@@ -86,7 +90,9 @@ def build(source: ModelSource, image: ImageSpec, params: Mapping[str, Any], back
                 known = ", ".join(sorted(named)) or "none"
                 raise ModelError(f"{source.name} has no parameter {key!r}; --set takes: {known}")
     spec = (image,) if _image_names(signature) else ()
-    missing = [p.name for p in signature[len(spec) :] if p.default is p.empty and p.kind in _ORDINARY and p.name not in params]
+    missing = [
+        p.name for p in signature[len(spec) :] if p.default is p.empty and p.kind in _ORDINARY and p.name not in params
+    ]
     if missing:
         raise ModelError(f"{source.name} needs {', '.join(missing)}; give them with --set {missing[0]}=...")
     try:
@@ -94,7 +100,9 @@ def build(source: ModelSource, image: ImageSpec, params: Mapping[str, Any], back
     except ReplabError:
         raise
     except Exception as error:
-        raise ModelError(f"{source.name} could not be built: {type(error).__name__}: {_line(error, source.path)}") from error
+        raise ModelError(
+            f"{source.name} could not be built: {type(error).__name__}: {_line(error, source.path)}"
+        ) from error
     if not isinstance(model, backend.lib.nn.Module):
         raise ModelError(f"{source.name} must return a {backend.name} nn.Module, got {type(model).__name__}")
     return model

@@ -47,7 +47,9 @@ def carry_out(record: Record, setup: Setup, cost: Cost, progress: Progress, say:
         if recorded is None:
             record.write_json("input.json", describe_input(setup))
         elif recorded["fingerprint"] != setup.data.fingerprint:
-            raise RunError(f"the images of {setup.recipe.data} are not those run {record.id} began with; start a new run")
+            raise RunError(
+                f"the images of {setup.recipe.data} are not those run {record.id} began with; start a new run"
+            )
         clock = Clock(record, setup.recipe.budget)
         chosen = choose(record, setup, cost, clock, progress, say)
         train_chosen(record, setup, chosen, clock, progress, say)
@@ -89,8 +91,13 @@ def choose(
         recipe = apply(recipe, chosen.params).replace(epochs=recipe.epochs or chosen.best_epoch)
         if len(trials) < wanted_trials(recipe, setup):
             cuts.append(f"the budget ended the search after {len(trials)} of {wanted_trials(recipe, setup)} trials")
-        found = ", ".join(f"{key} {value:.4g}" if isinstance(value, float) else f"{key} {value}" for key, value in chosen.params.items())
-        say(f"search: trial {chosen.number} of {len(trials)} is best: {found or 'as given'}, {chosen.best_epoch} epochs")
+        found = ", ".join(
+            f"{key} {value:.4g}" if isinstance(value, float) else f"{key} {value}"
+            for key, value in chosen.params.items()
+        )
+        say(
+            f"search: trial {chosen.number} of {len(trials)} is best: {found or 'as given'}, {chosen.best_epoch} epochs"
+        )
     assert recipe.epochs is not None
     affordable = max(1, int(clock.left() / cost.epoch_seconds)) if recipe.budget else recipe.epochs
     if affordable < recipe.epochs:
@@ -121,8 +128,15 @@ def run_search(record: Record, setup: Setup, cost: Cost, clock: Clock, progress:
         opts = optimizers(setup.task, model, recipe, setup.backend)
         lowest, best_epoch = float("inf"), 0
         for row, _ in fit(
-            model, setup.task, recipe, train, opts,
-            backend=setup.backend, device=setup.device, watch={"val": validation}, progress=progress,
+            model,
+            setup.task,
+            recipe,
+            train,
+            opts,
+            backend=setup.backend,
+            device=setup.device,
+            watch={"val": validation},
+            progress=progress,
         ):
             yield row
             if row["val_loss"] < lowest:
@@ -172,7 +186,10 @@ def train_chosen(
         seconds = sum(value for key, value in times.items() if key.endswith("seconds"))
         clock.note(stage="train", epoch=len(rows), seconds=seconds, **times)
         if recipe.schedule == "constant" and clock.left() < 0 and len(rows) < (recipe.epochs or 0):
-            cuts = [*record.read_json("cuts.json", []), f"the budget ended the training after {len(rows)} of {recipe.epochs} epochs"]
+            cuts = [
+                *record.read_json("cuts.json", []),
+                f"the budget ended the training after {len(rows)} of {recipe.epochs} epochs",
+            ]
             record.write_json("cuts.json", cuts)
             break
     record.write_weights({name: array(value) for name, value in model.state_dict().items()})

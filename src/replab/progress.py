@@ -1,4 +1,4 @@
-"""Progress bars for trials, epochs and batches, with time left. Silent when not a terminal or notebook, or when asked to be."""
+"""Progress bars for trials, epochs and batches, with time left; none when nobody is looking, or when told so."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recipe: everything that decides a run, as one frozen value. Reads and writes TOML; refuses unknown keys and impossible values."""
+"""Recipe: everything that decides a run, as one frozen value. TOML in and out; bad keys and values are refused."""
 
 from __future__ import annotations
 
@@ -74,29 +74,114 @@ class Recipe:
         s = self.search
         low, high = s.lr
         return [
-            ("lr must be above 0", self.lr, self.lr is None or 0 < self.lr < math.inf, "1e-3 is a common start"),
-            ("epochs must be at least 1", self.epochs, self.epochs is None or self.epochs >= 1, "leave it out to search"),
+            (
+                "lr must be above 0",
+                self.lr,
+                self.lr is None or 0 < self.lr < math.inf,
+                "1e-3 is a common start",
+            ),
+            (
+                "epochs must be at least 1",
+                self.epochs,
+                self.epochs is None or self.epochs >= 1,
+                "leave it out to search",
+            ),
             ("batch_size must be at least 1", self.batch_size, self.batch_size >= 1, "128 is the default"),
-            ("weight_decay must not be negative", self.weight_decay, self.weight_decay >= 0, "0 turns it off"),
+            (
+                "weight_decay must not be negative",
+                self.weight_decay,
+                self.weight_decay >= 0,
+                "0 turns it off",
+            ),
             ("momentum must be from 0 to below 1", self.momentum, 0 <= self.momentum < 1, "0.9 is common"),
-            ("clip_value must be above 0", self.clip_value, self.clip_value is None or self.clip_value > 0, "leave it out for none"),
-            ("clip_norm must be above 0", self.clip_norm, self.clip_norm is None or self.clip_norm > 0, "leave it out for none"),
-            ("label_smoothing must be from 0 to below 1", self.label_smoothing, 0 <= self.label_smoothing < 1, "0 is off"),
-            ("optimizer must be one of " + ", ".join(OPTIMIZERS), self.optimizer, self.optimizer in OPTIMIZERS, "adam is the default"),
-            ("schedule must be one of " + ", ".join(SCHEDULES), self.schedule, self.schedule in SCHEDULES, "constant is the default"),
-            ("loss must be one of " + ", ".join(LOSSES), self.loss, self.loss in LOSSES, "cross-entropy is the default"),
-            (f"{self.schedule} needs to know its length", "no epochs", self.schedule == "constant" or self.epochs, "give --epochs"),
-            ("backend must be one of " + ", ".join(BACKENDS), self.backend, self.backend in BACKENDS, "torch is the default"),
-            ("size must be at least 1", self.size, self.size is None or self.size >= 1, "leave it out to keep the images' own"),
-            ("limit must be at least 2", self.limit, self.limit is None or self.limit >= 2, "leave it out for all images"),
+            (
+                "clip_value must be above 0",
+                self.clip_value,
+                self.clip_value is None or self.clip_value > 0,
+                "leave it out for none",
+            ),
+            (
+                "clip_norm must be above 0",
+                self.clip_norm,
+                self.clip_norm is None or self.clip_norm > 0,
+                "leave it out for none",
+            ),
+            (
+                "label_smoothing must be from 0 to below 1",
+                self.label_smoothing,
+                0 <= self.label_smoothing < 1,
+                "0 is off",
+            ),
+            (
+                "optimizer must be one of " + ", ".join(OPTIMIZERS),
+                self.optimizer,
+                self.optimizer in OPTIMIZERS,
+                "adam is the default",
+            ),
+            (
+                "schedule must be one of " + ", ".join(SCHEDULES),
+                self.schedule,
+                self.schedule in SCHEDULES,
+                "constant is the default",
+            ),
+            (
+                "loss must be one of " + ", ".join(LOSSES),
+                self.loss,
+                self.loss in LOSSES,
+                "cross-entropy is the default",
+            ),
+            (
+                f"{self.schedule} needs to know its length",
+                "no epochs",
+                self.schedule == "constant" or self.epochs is not None,
+                "give --epochs",
+            ),
+            (
+                "backend must be one of " + ", ".join(BACKENDS),
+                self.backend,
+                self.backend in BACKENDS,
+                "torch is the default",
+            ),
+            (
+                "size must be at least 1",
+                self.size,
+                self.size is None or self.size >= 1,
+                "leave it out to keep the images' own",
+            ),
+            (
+                "limit must be at least 2",
+                self.limit,
+                self.limit is None or self.limit >= 2,
+                "leave it out for all images",
+            ),
             ("seed must be from 0 to 2**32 - 1", self.seed, 0 <= self.seed < 2**32, "3407 is the default"),
-            ("budget must be above 0 seconds", self.budget, self.budget is None or self.budget > 0, "try --budget 10m"),
+            (
+                "budget must be above 0 seconds",
+                self.budget,
+                self.budget is None or self.budget > 0,
+                "try --budget 10m",
+            ),
             ("search.trials must be at least 1", s.trials, s.trials >= 1, "20 is the default"),
             ("search.max_epochs must be at least 1", s.max_epochs, s.max_epochs >= 1, "50 is the default"),
             ("search.patience must be at least 1", s.patience, s.patience >= 1, "5 is the default"),
-            ("search.fraction must be above 0 and at most 1", s.fraction, 0 < s.fraction <= 1, "0.2 is the default"),
-            ("search.validation must be above 0 and below 1", s.validation, 0 < s.validation < 1, "0.2 is the default"),
-            ("search.lr must be [low, high] with 0 < low < high", list(s.lr), 0 < low < high, "the default is e^-10 to e^-4"),
+            (
+                "search.fraction must be above 0 and at most 1",
+                s.fraction,
+                0 < s.fraction <= 1,
+                "0.2 is the default",
+            ),
+            (
+                "search.validation must be above 0 and below 1",
+                s.validation,
+                0 < s.validation < 1,
+                "0.2 is the default",
+            ),
+            (
+                "search.lr must be [low, high] with 0 < low < high",
+                list(s.lr),
+                0 < low < high,
+                "the default is e^-10 to e^-4",
+            ),
         ]
 
     def replace(self, **changes: Any) -> Recipe:
@@ -137,7 +222,11 @@ class Recipe:
         search = values.pop("search")
         tables = {"params": values.pop("params"), "search.space": search.pop("space")}
         lines = [f"{key} = {_toml(value)}" for key, value in values.items() if value is not None]
-        for name, table in (("params", tables["params"]), ("search", search), ("search.space", tables["search.space"])):
+        for name, table in (
+            ("params", tables["params"]),
+            ("search", search),
+            ("search.space", tables["search.space"]),
+        ):
             if table:
                 lines += ["", f"[{name}]", *(f"{_key(k)} = {_toml(v)}" for k, v in table.items())]
         return "\n".join(lines) + "\n"
@@ -163,7 +252,7 @@ class Recipe:
 
 
 def derive_seed(seed: int, *parts: int) -> int:
-    """An independent 63-bit seed for (seed, parts): each epoch and trial has its own, so that none depends on those before."""
+    """An independent 63-bit seed for (seed, parts): each epoch and trial has its own, whatever came before."""
     import numpy as np
 
     return int(np.random.SeedSequence([seed, *parts]).generate_state(1, np.uint64)[0] >> 1)
@@ -203,7 +292,9 @@ def _build(cls: type, values: Mapping[str, Any], prefix: str) -> Any:
     known = {f.name for f in dataclasses.fields(cls)}
     for key in values:
         if key not in known:
-            raise UnknownName("recipe key", prefix + key, {prefix + k for k in known}, "known: " + ", ".join(sorted(known)))
+            raise UnknownName(
+                "recipe key", prefix + key, {prefix + k for k in known}, "known: " + ", ".join(sorted(known))
+            )
     return cls(**{key: _coerce(value, hints[key], prefix + key) for key, value in values.items()})
 
 

@@ -1,4 +1,4 @@
-"""A run is a folder. Everything in it is written under a temporary name and renamed, and read without executing code."""
+"""A run is a folder. All of it is written under a temporary name and renamed, and read without executing code."""
 
 from __future__ import annotations
 
@@ -48,7 +48,9 @@ class Record:
             record.write_text("recipe.toml", recipe.to_toml())
             record.write_json("environment.json", {"kind": MARK, **environment})
         except OSError as error:
-            raise RunError(f"cannot write runs to {runs}: {error.strerror or error}; --runs FOLDER takes another") from None
+            raise RunError(
+                f"cannot write runs to {runs}: {error.strerror or error}; --runs FOLDER takes another"
+            ) from None
         return record
 
     @classmethod
@@ -65,7 +67,9 @@ class Record:
         record = cls(folder)
         environment = record.read_json("environment.json", None)
         if not isinstance(environment, dict) or environment.get("kind") != MARK:
-            raise RunError(f"{folder} is not a run: environment.json is missing or not replab's; replab leaderboard lists all")
+            raise RunError(
+                f"{folder} is not a run: environment.json is missing or not replab's; replab leaderboard lists all"
+            )
         return record
 
     @classmethod
@@ -110,7 +114,9 @@ class Record:
         try:
             return self.path(name).read_text()
         except (OSError, UnicodeDecodeError) as error:
-            raise RunError(f"run {self.id}: {name} cannot be read ({getattr(error, 'strerror', None) or error})") from None
+            raise RunError(
+                f"run {self.id}: {name} cannot be read ({getattr(error, 'strerror', None) or error})"
+            ) from None
 
     def write_json(self, name: str, value: Any) -> None:
         self.write_text(name, json.dumps(value, indent=1) + "\n")
@@ -151,7 +157,10 @@ class Record:
     def write_weights(self, state: Mapping[str, np.ndarray]) -> None:
         import safetensors.numpy
 
-        self.write_bytes("model.safetensors", safetensors.numpy.save({k: np.ascontiguousarray(v) for k, v in state.items()}))
+        self.write_bytes(
+            "model.safetensors",
+            safetensors.numpy.save({k: np.asarray(v, order="C") for k, v in state.items()}),
+        )
 
     def weights(self) -> dict[str, np.ndarray]:
         import safetensors
@@ -168,7 +177,7 @@ class Record:
         import io
 
         buffer = io.BytesIO()
-        np.savez_compressed(buffer, **arrays)
+        np.savez_compressed(buffer, **arrays)  # type: ignore[arg-type]
         self.write_bytes("predictions.npz", buffer.getvalue())
 
     def predictions(self) -> dict[str, np.ndarray]:
@@ -214,4 +223,6 @@ def write_atomic(path: Path, data: bytes) -> None:
     except OSError as error:
         with contextlib.suppress(OSError):
             temporary.unlink()
-        raise RunError(f"cannot write {path}: {error.strerror or error}; free some space or name another folder") from None
+        raise RunError(
+            f"cannot write {path}: {error.strerror or error}; free some space or name another folder"
+        ) from None

@@ -26,7 +26,11 @@ def write(record: Record) -> None:
 
 def summary(record: Record) -> list[tuple[str, str]]:
     """The facts of a run, a line each, for the terminal and for Markdown."""
-    chosen, facts, seen = _chosen(record), record.read_json("facts.json", {}), record.read_json("input.json", {})
+    chosen, facts, seen = (
+        _chosen(record),
+        record.read_json("facts.json", {}),
+        record.read_json("input.json", {}),
+    )
     metrics, environment = record.read_json("metrics.json", {}), record.read_json("environment.json", {})
     trials, times = record.trials(), record.read_lines("times.jsonl")
     train_entries = [t for t in times if t["stage"] == "train"]
@@ -38,21 +42,41 @@ def summary(record: Record) -> list[tuple[str, str]]:
         lines.append(("test loss", f"{metrics['loss']:.4f}"))
         lines.append(("calibration error", f"{metrics['ece']:.2%}"))
     lines += [
-        ("learning rate", f"{chosen.lr:.4g}" + (f" (best of {len(trials)} trials)" if trials else " (given)")),
-        ("epochs", f"{chosen.epochs}" + (" (given)" if record.recipe().epochs else " (the best trial's best epoch)")),
+        (
+            "learning rate",
+            f"{chosen.lr:.4g}" + (f" (best of {len(trials)} trials)" if trials else " (given)"),
+        ),
+        (
+            "epochs",
+            f"{chosen.epochs}" + (" (given)" if record.recipe().epochs else " (the best trial's best epoch)"),
+        ),
         ("batch size", str(chosen.batch_size)),
         ("optimizer", _optimizer(chosen)),
         ("model", f"{chosen.model}" + "".join(f" {k}={v}" for k, v in chosen.params.items())),
         ("parameters", f"{facts['parameters']:,}" + _trainable(facts)),
         ("MACs an image", f"{facts['macs']:,}" if facts.get("macs") else "not measured"),
-        ("data", f"{seen['data']}: {seen['train_images']:,} training, {n:,} test images of {seen['channels']}x{seen['height']}x{seen['width']}"),
+        ("data", _data(seen)),
         ("chosen by", _chosen_by(record)),
         ("seed", str(chosen.seed)),
         ("duration", _durations(times)),
-        ("images a second", f"{_rate(train_entries):,.0f} training, {facts['inference_images_per_second']:,.0f} inference"),
+        (
+            "images a second",
+            f"{_rate(train_entries):,.0f} training, {facts['inference_images_per_second']:,.0f} inference",
+        ),
         ("peak memory", f"{facts['peak_memory'] / 2**20:,.0f} MiB"),
-        ("device", f"{environment['device']} ({environment['processor']}, {environment['threads']} threads), backend {chosen.backend}"),
-        ("versions", ", ".join(f"{k} {v}" for k, v in [("replab", environment["replab"]), ("python", environment["python"]), *environment["packages"].items()])),
+        ("device", f"{environment['device']} ({environment['processor']}, {environment['threads']} threads)"),
+        ("backend", chosen.backend),
+        (
+            "versions",
+            ", ".join(
+                f"{k} {v}"
+                for k, v in [
+                    ("replab", environment["replab"]),
+                    ("python", environment["python"]),
+                    *environment["packages"].items(),
+                ]
+            ),
+        ),
         ("commit", str(environment.get("commit") or "none")),
         ("repeat with", record.recipe().command(record.folder / "recipe.toml")),
         ("run folder", str(record.folder)),
@@ -62,9 +86,17 @@ def summary(record: Record) -> list[tuple[str, str]]:
 
 
 def markdown(record: Record, figures: list[str]) -> str:
-    chosen, facts, seen = _chosen(record), record.read_json("facts.json", {}), record.read_json("input.json", {})
+    chosen, facts, seen = (
+        _chosen(record),
+        record.read_json("facts.json", {}),
+        record.read_json("input.json", {}),
+    )
     title = f"# {chosen.model} on {seen['data']}"
-    rows = ["| | |", "|---|---|", *(f"| {name} | {value.replace('|', '/')} |" for name, value in summary(record))]
+    rows = [
+        "| | |",
+        "|---|---|",
+        *(f"| {name} | {value.replace('|', '/')} |" for name, value in summary(record)),
+    ]
     pictures = [f"![{name}](figures/{name}.png)\n" for name in figures]
     parts = [title, "\n".join(rows), "## Figures", "\n".join(pictures)]
     if (table := per_class(record)) is not None:
@@ -125,11 +157,17 @@ def _figures(record: Record) -> dict[str, Callable[[], Any]]:
     if "mistake_pixels" in kept:
         which = kept["mistake_index"]
         found["gallery"] = lambda: gallery(
-            kept["mistake_pixels"], kept["labels"][which], kept["logits"][which].argmax(1),
-            probability[which].max(1), seen["classes"], title="most confident mistakes",
+            kept["mistake_pixels"],
+            kept["labels"][which],
+            kept["logits"][which].argmax(1),
+            probability[which].max(1),
+            seen["classes"],
+            title="most confident mistakes",
         )
     if facts.get("layers"):
-        found["structure"] = lambda: structure(facts["layers"])
+        found["structure"] = lambda: structure(
+            facts["layers"], chosen.model, (seen["channels"], seen["height"], seen["width"])
+        )
     return found
 
 
@@ -162,12 +200,21 @@ def _chosen_by(record: Record) -> str:
     if not record.trials():
         return "nothing: every setting was given; the model is that of the last epoch"
     held_out = record.read_json("split.json", {})["validation_images"]
-    return f"validation loss on {held_out:,} training images; test images chose nothing; the model is that of the last epoch"
+    return f"validation loss on {held_out:,} training images, never by test images; the model is that of the last epoch"
+
+
+def _data(seen: dict[str, Any]) -> str:
+    shape = f"{seen['channels']}x{seen['height']}x{seen['width']}"
+    return f"{seen['data']}: {seen['train_images']:,} training, {seen['test_images']:,} test images of {shape}"
 
 
 def _durations(times: list[dict[str, Any]]) -> str:
-    parts = [(stage, sum(t["seconds"] for t in times if t["stage"] == stage)) for stage in ("search", "train", "evaluate")]
-    return duration(sum(s for _, s in parts)) + " (" + ", ".join(f"{name} {duration(s)}" for name, s in parts if s) + ")"
+    parts = [
+        (stage, sum(t["seconds"] for t in times if t["stage"] == stage)) for stage in ("search", "train", "evaluate")
+    ]
+    return (
+        duration(sum(s for _, s in parts)) + " (" + ", ".join(f"{name} {duration(s)}" for name, s in parts if s) + ")"
+    )
 
 
 def _rate(entries: list[dict[str, Any]]) -> float:

@@ -120,7 +120,7 @@ class Run:
         return self.record.read_text("report.md")
 
     def model(self, model: Any = None) -> Any:
-        """The trained model, in eval mode. `model` names the file or function when the run was made with one that moved."""
+        """The trained model, in eval mode. `model`: the file or function, when the run's own moved or was live."""
         if self._model is None:
             from replab import api, pipeline
 
@@ -189,10 +189,12 @@ def as_pixels(image: Any, channels: int, height: int, width: int) -> np.ndarray:
         except OSError as error:
             raise DataError(f"cannot read {name}: {error.strerror}") from None
     try:
-        found = pictures.header(data)
-        same = (found.height, found.width) == (height, width)
-        if not same and height != width:
-            raise DataError(f"{name} is {found.height}x{found.width}, and the run was made with {height}x{width} images")
-        return pictures.decode(data, channels, None if same else height)
+        w, h = pictures.header(data)
+        if (h, w) != (height, width) and height != width:
+            raise DataError(f"{name} is {h}x{w}, and the run was made with {height}x{width} images; resize it first")
+        pixels = pictures.decode(data, None if (h, w) == (height, width) else height)  # (1 or 3, H, W)
     except pictures.Unreadable as error:
         raise DataError(f"{name} cannot be read: {error}") from None
+    if channels == 1 and len(pixels) == 3:  # luma, as PIL weighs it
+        return np.round(np.tensordot([0.299, 0.587, 0.114], pixels, 1))[None].astype(np.uint8)
+    return np.repeat(pixels, channels // len(pixels), axis=0)

@@ -1,4 +1,4 @@
-"""Hyperparameter search: Optuna asks, fit() trains, Optuna is told. Sees a split of the training images and nothing else."""
+"""Search: Optuna asks, fit() trains, Optuna is told. It sees a split of the training images and nothing else."""
 
 from __future__ import annotations
 
@@ -17,7 +17,13 @@ from replab.train import Diverged, Row
 
 optuna.logging.set_verbosity(optuna.logging.WARNING)
 
-RECIPE_KEYS = ("lr", "weight_decay", "batch_size", "momentum", "label_smoothing")  # besides a model's own parameters
+RECIPE_KEYS = (
+    "lr",
+    "weight_decay",
+    "batch_size",
+    "momentum",
+    "label_smoothing",
+)  # besides a model's own parameters
 
 
 @dataclass(frozen=True)
@@ -37,7 +43,7 @@ class Trial:
 
 
 def split_for_search(train: Images, search: Search, seed: int) -> tuple[Images, Images]:
-    """(train, validation) images of a search: a fraction of the training images, more where validation would be too small."""
+    """(train, validation): a fraction of the training images, more where validation would be too small."""
     n = min(len(train), math.ceil(max(search.fraction * len(train), search.min_validation / search.validation)))
     subset = train.take(n, derive_seed(seed, 2))
     validation = max(round(search.validation * len(subset)), min(search.min_validation, len(subset) // 3))
@@ -67,7 +73,9 @@ def _distribution(key: str, choices: Any) -> optuna.distributions.BaseDistributi
         whole = all(isinstance(c, int) for c in choices)
         kind = optuna.distributions.IntDistribution if whole else optuna.distributions.FloatDistribution
         return kind(low, high, log=log)
-    return optuna.distributions.CategoricalDistribution([repr(c) if isinstance(c, (list, dict)) else c for c in choices])
+    return optuna.distributions.CategoricalDistribution(
+        [repr(c) if isinstance(c, (list, dict)) else c for c in choices]
+    )
 
 
 def apply(recipe: Recipe, params: Mapping[str, Any]) -> Recipe:
@@ -83,7 +91,7 @@ def _literal(value: Any, choices: Any) -> Any:
 
 
 def startup_trials(trials: int) -> int:
-    """Random trials before TPE models: enough to have something to model, and no more (20 of 20 would be random search)."""
+    """Random trials before TPE models: enough to model from, and no more (20 of 20 would be a random search)."""
     return max(3, min(10, trials // 4))
 
 

@@ -50,7 +50,9 @@ def prepare(
     data = load(recipe.data, size=recipe.size, seed=recipe.seed, limit=recipe.limit)
     task = tasks.make(recipe, data.spec, backend.lib)
     if task.needs_labels and data.train.labels is None:
-        raise DataError(f"{recipe.data} has no class folders, and {task.name} needs labels; use CLASS/image.png folders")
+        raise DataError(
+            f"{recipe.data} has no class folders, and {task.name} needs labels; use CLASS/image.png folders"
+        )
     search.check_space(recipe, model_file.parameters(source))
     setup = Setup(recipe, data, source, backend, device, task)
     _try_on_a_batch(setup)
@@ -75,6 +77,7 @@ def _try_on_a_batch(setup: Setup) -> None:
     except Exception as error:
         text = " ".join(str(error).split())[:200]
         raise ModelError(
-            f"{setup.source.name} does not take images of {setup.data.spec}: {type(error).__name__}: {text}; --size resizes"
+            f"{setup.source.name} does not take images of {setup.data.spec};"
+            f" --size resizes ({type(error).__name__}: {text})"
         ) from error
     setup.task.check_output(setup.source.name, output, batch, setup.data.spec)

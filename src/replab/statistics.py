@@ -27,5 +27,7 @@ def mcnemar(right_a: np.ndarray, right_b: np.ndarray) -> float:
     n, fewer = only_a + only_b, min(only_a, only_b)
     if n == 0:
         return 1.0
-    log_tail = [math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1) - n * math.log(2) for k in range(fewer + 1)]
+    log_tail = [
+        math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1) - n * math.log(2) for k in range(fewer + 1)
+    ]
     return min(1.0, 2 * sum(math.exp(t) for t in log_tail))

@@ -1,4 +1,4 @@
-"""fit(): the only training loop. A generator that yields one row an epoch; whoever takes the rows decides when to stop."""
+"""fit(): the only training loop. A generator of one row an epoch; whoever takes the rows decides when to stop."""
 
 from __future__ import annotations
 
@@ -53,7 +53,8 @@ def fit(
 
     Each epoch's batches and dropout are seeded by (seed, epoch) alone, so resuming needs no generator's state.
     """
-    assert recipe.lr is not None and recipe.epochs is not None
+    assert recipe.lr is not None
+    assert recipe.epochs is not None
     batches = training_batches(model, recipe, train, device)
     watched = {name: watching_batches(model, recipe, train, images, device) for name, images in (watch or {}).items()}
     total = recipe.epochs * len(batches)
@@ -66,11 +67,16 @@ def fit(
             logs = train_step(model, task, to_backend(batch, backend), optimizers, recipe, step, total, backend, device)
             kept.append(logs)
             sizes.append(len(batch.index))
-        row = {"epoch": float(epoch), "lr": schedule.rate(recipe.schedule, epoch * len(batches) - 1, total, recipe.lr)}
+        row = {
+            "epoch": float(epoch),
+            "lr": schedule.rate(recipe.schedule, epoch * len(batches) - 1, total, recipe.lr),
+        }
         row |= averages(kept, sizes, "train_")
         times = {"train_seconds": perf_counter() - started, "images": float(sum(sizes))}
         if not all(map(math.isfinite, row.values())):
-            raise Diverged(f"training diverged in epoch {epoch}: the loss is not a number; try a smaller --lr or --clip-norm 1")
+            raise Diverged(
+                f"training diverged in epoch {epoch}: the loss is not a number; try a smaller --lr or --clip-norm 1"
+            )
         for name, images in watched.items():
             seen = evaluate(model, task, images, backend, device)
             row |= {f"{name}_{key}": value for key, value in seen.metrics.items()}
@@ -79,8 +85,15 @@ def fit(
 
 
 def train_step(
-    model: Any, task: Any, batch: Any, optimizers: Mapping[str, Any], recipe: Recipe, step: int, total: int,
-    backend: Backend, device: str,
+    model: Any,
+    task: Any,
+    batch: Any,
+    optimizers: Mapping[str, Any],
+    recipe: Recipe,
+    step: int,
+    total: int,
+    backend: Backend,
+    device: str,
 ) -> dict[str, Any]:
     """One batch: for each loss the task yields, zero_grad, backward into that part only, clip, step."""
     seen: dict[str, Any] = {}
@@ -118,7 +131,7 @@ def set_rate(optimizer: Any, recipe: Recipe, step: int, total: int) -> None:
 
 
 def averages(kept: list[dict[str, Any]], sizes: list[int], prefix: str) -> Row:
-    """Means over the epoch's images; tensors become numbers only here, so that a GPU is not waited for at every step."""
+    """Means over the epoch's images. Tensors become numbers only here: no waiting for a GPU at every step."""
     weights = np.array(sizes) / sum(sizes)
     return {
         prefix + name: float(np.dot(weights, [float(array(logs[name]).mean(dtype=np.float64)) for logs in kept]))
@@ -154,4 +167,6 @@ def prefers_channels_last(model: Any) -> bool:
     """True for torch models that convolve: their kernels are faster with channels innermost, on CPUs and GPUs alike."""
     import torch
 
-    return any(isinstance(m, torch.nn.Conv2d) and max(m.kernel_size) > 1 and m.stride == (1, 1) for m in model.modules())
+    return any(
+        isinstance(m, torch.nn.Conv2d) and max(m.kernel_size) > 1 and m.stride == (1, 1) for m in model.modules()
+    )

@@ -1,0 +1,5 @@
+"""python -m replab"""
+
+from replab.cli import main
+
+main()

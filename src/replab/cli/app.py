@@ -1,0 +1,114 @@
+"""The command line's frame: the app, the options that several commands share, and how results are printed."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+app = typer.Typer(
+    help="An image-model replication lab: one command searches, trains, evaluates, reports and remembers.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+Runs = Annotated[str | None, typer.Option("--runs", help="folder of runs (default: $REPLAB_RUNS or ./runs)")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="no progress, no report: only errors")]
+Data = Annotated[str | None, typer.Option("--data", "-d", help="a data set's name, or a folder or zip of images")]
+ModelFile = Annotated[
+    str | None, typer.Option("--model", help="FILE.py:FUNCTION, when the run's own file has moved or changed")
+]
+
+
+_folder_in_use: list[Path] = []
+
+
+def sayer(quiet: bool) -> Callable[[str], None]:
+    """What a run tells while it goes on; its folder is remembered, so that Ctrl-C can say how to resume."""
+
+    def say(line: str) -> None:
+        if line.startswith("run folder: "):
+            _folder_in_use[:] = [Path(line.removeprefix("run folder: "))]
+        if not quiet:
+            print(line, flush=True)
+
+    return say
+
+
+def how_to_resume() -> str:
+    return f"; replab resume {_folder_in_use[0]} goes on where it was" if _folder_in_use else ""
+
+
+def recipe_settings(given: dict[str, Any]) -> dict[str, Any]:
+    """The flags that were given, as a Recipe's keys."""
+    from replab.recipe import parse_seconds, parse_settings
+
+    direct = (
+        "lr", "epochs", "trials", "seed", "batch_size", "optimizer", "momentum", "schedule", "weight_decay",
+        "clip_value", "clip_norm", "loss", "label_smoothing", "augment", "normalise", "size", "limit", "backend", "device",
+    )  # fmt: skip
+    settings = {key: given[key] for key in direct if given.get(key) is not None}
+    if given.get("budget"):
+        settings["budget"] = parse_seconds(given["budget"])
+    if given.get("set_"):
+        settings["params"] = parse_settings(given["set_"])
+    if given.get("search"):
+        settings["search"] = {"space": parse_settings(given["search"])}
+    return settings
+
+
+def print_report(run: Any, quiet: bool) -> None:
+    from replab import report
+
+    if quiet:
+        return
+    print()
+    print_pairs(report.summary(run.record))
+    print(f"\nreport: {run.folder / 'report.md'}")
+
+
+def print_pairs(pairs: list[tuple[str, str]]) -> None:
+    width = max(len(name) for name, _ in pairs)
+    for name, text in pairs:
+        print(f"{name:<{width}}  {text}")
+
+
+def print_table(runs: list[Any]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    from replab import comparison
+    from replab.cost import duration
+
+    table = Table(box=None, pad_edge=False)
+    for name in (
+        "model",
+        "data",
+        "accuracy",
+        "95 %",
+        "loss",
+        "vs best",
+        "params",
+        "MACs",
+        "lr",
+        "epochs",
+        "time",
+        "images/s",
+        "run",
+    ):
+        table.add_column(name, justify="left" if name in ("model", "data", "vs best", "run") else "right")
+    for r in comparison.table(runs):
+        noise = "best" if r["p"] is None else f"p={r['p']:.2g}" + (" within noise" if r["p"] > 0.05 else "")
+        interval, epochs = f"{r['low']:.1%}–{r['high']:.1%}", f"{r['epochs']}" + ("*" if r["cut"] else "")
+        table.add_row(
+            r["model"], r["data"], f"{r['accuracy']:.2%}", interval, f"{r['loss']:.4f}", noise,
+            f"{r['parameters']:,}", f"{r['macs'] or 0:,}", f"{r['lr']:.3g}", epochs,
+            duration(r["seconds"]), f"{r['images_per_second']:,.0f}", r["run"],
+        )  # fmt: skip
+    Console(width=None if sys.stdout.isatty() else 200).print(table)

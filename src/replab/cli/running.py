@@ -1,0 +1,100 @@
+"""Commands that train: run, resume, compare."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from replab.cli.app import (
+    Data,
+    ModelFile,
+    Quiet,
+    Runs,
+    app,
+    print_report,
+    print_table,
+    recipe_settings,
+    sayer,
+)
+
+
+@app.command()
+def run(
+    model: Annotated[str | None, typer.Argument(help="a registered name, or FILE.py:FUNCTION")] = None,
+    data: Data = None,
+    recipe: Annotated[Path | None, typer.Option(help="a recipe in TOML; flags given beside it win")] = None,
+    lr: Annotated[float | None, typer.Option(help="learning rate (left out: searched)")] = None,
+    epochs: Annotated[int | None, typer.Option(help="epochs (left out: the best trial's best epoch)")] = None,
+    trials: Annotated[int | None, typer.Option(help="trials of the search [20]")] = None,
+    seed: Annotated[int | None, typer.Option(help="[3407]")] = None,
+    batch_size: Annotated[int | None, typer.Option(help="[128]")] = None,
+    optimizer: Annotated[str | None, typer.Option(help="adam, adamw or sgd [adam]")] = None,
+    momentum: Annotated[float | None, typer.Option(help="of sgd [0]")] = None,
+    schedule: Annotated[str | None, typer.Option(help="constant, one-cycle or cosine [constant]")] = None,
+    weight_decay: Annotated[float | None, typer.Option(help="[0]")] = None,
+    clip_value: Annotated[float | None, typer.Option(help="clip each gradient value")] = None,
+    clip_norm: Annotated[float | None, typer.Option(help="clip the gradients' norm")] = None,
+    loss: Annotated[str | None, typer.Option(help="cross-entropy or squared-error [cross-entropy]")] = None,
+    label_smoothing: Annotated[float | None, typer.Option(help="[0]")] = None,
+    augment: Annotated[
+        str | None, typer.Option(help="flip, crop=4, cutout=8, affine=10:3:0.1; joined by commas")
+    ] = None,
+    normalise: Annotated[str | None, typer.Option(help="dataset, half, none, computed or means/stds [dataset]")] = None,
+    size: Annotated[int | None, typer.Option(help="resize the images to this many pixels square")] = None,
+    limit: Annotated[int | None, typer.Option(help="use at most this many images")] = None,
+    set_: Annotated[list[str] | None, typer.Option("--set", help="a parameter of the model: channels=[16,32]")] = None,
+    search: Annotated[
+        list[str] | None, typer.Option("--search", help="search a parameter too: weight_decay=[1e-5,1e-2]")
+    ] = None,
+    backend: Annotated[str | None, typer.Option(help="torch or mytorch [torch]")] = None,
+    device: Annotated[str | None, typer.Option(help="auto, cpu, cuda, cuda:N or mps [auto]")] = None,
+    budget: Annotated[str | None, typer.Option(help="time for search and training, as 10m or 1h30m")] = None,
+    fast: Annotated[bool, typer.Option("--fast", help="one trial, one epoch, few images, every stage")] = False,
+    quiet: Quiet = False,
+    runs: Runs = None,
+) -> None:
+    """Search, train, evaluate and report: MODEL on DATA (cnn on digits when neither is given)."""
+    from replab import api
+
+    settings = recipe_settings(locals())
+    found = api.run(model, data, recipe=recipe, fast=fast, quiet=quiet, runs=runs, say=sayer(quiet), **settings)
+    print_report(found, quiet)
+
+
+@app.command()
+def resume(
+    run: Annotated[str, typer.Argument(help="id or folder of the run")],
+    model: ModelFile = None,
+    quiet: Quiet = False,
+    runs: Runs = None,
+) -> None:
+    """Go on with an interrupted run; it ends with the same numbers as if left alone."""
+    from replab import api
+
+    print_report(api.resume(run, model=model, runs=runs, quiet=quiet, say=sayer(quiet)), quiet)
+
+
+@app.command()
+def compare(
+    models: Annotated[list[str], typer.Argument(help="names, or FILE.py:FUNCTION")],
+    data: Data = None,
+    recipe: Annotated[Path | None, typer.Option(help="a recipe in TOML for all of them")] = None,
+    lr: Annotated[float | None, typer.Option(help="learning rate (left out: searched for each)")] = None,
+    epochs: Annotated[int | None, typer.Option(help="epochs")] = None,
+    trials: Annotated[int | None, typer.Option(help="trials of each search [20]")] = None,
+    seed: Annotated[int | None, typer.Option(help="[3407]")] = None,
+    size: Annotated[int | None, typer.Option(help="resize the images to this many pixels square")] = None,
+    budget: Annotated[str | None, typer.Option(help="time for each model, as 10m")] = None,
+    fast: Annotated[bool, typer.Option("--fast", help="one trial, one epoch, few images")] = False,
+    quiet: Quiet = False,
+    runs: Runs = None,
+) -> None:
+    """Run several models under the same protocol, then one table and one figure."""
+    from replab import api, comparison
+
+    settings = recipe_settings(locals())
+    found = api.compare(models, data, recipe=recipe, fast=fast, quiet=quiet, runs=runs, say=sayer(quiet), **settings)
+    print_table(found)
+    print(f"figure: {comparison.write(found, api.runs_folder(runs))}")
