@@ -1,11 +1,10 @@
-"""Reverse-mode differentiation: operations record a node each, backward runs the nodes newest first."""
+"""Reverse-mode differentiation: backward runs the recorded nodes, newest first."""
 
 from __future__ import annotations
 
-import itertools
 import sys
 import weakref
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from operator import attrgetter
 from typing import Any
 
@@ -13,157 +12,16 @@ import numpy as np
 
 from .dtypes import of_array
 from .gradmode import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
-from .gradmode import state as mode
+from .graph import Node, edge_of, needs, record, record_view, replace_history
 from .tensor import Tensor, attach
 
 __all__ = [
-    "Function", "Node", "backward", "enable_grad", "grad", "inference_mode", "is_grad_enabled", "needs", "no_grad",
-    "record", "set_grad_enabled",
+    "Function", "Node", "backward", "edge_of", "enable_grad", "grad", "inference_mode", "is_grad_enabled", "needs",
+    "no_grad", "record", "record_view", "replace_history", "set_grad_enabled",
 ]  # fmt: skip
 
-Backward = Callable[[np.ndarray], Sequence["np.ndarray | None"]]
-_count = itertools.count().__next__
 _order = attrgetter("order")
 getrefcount = sys.getrefcount
-
-
-class Node:
-    """One recorded operation. An edge leads to a parent's node, to a leaf tensor, or is None (no gradient needed).
-
-    Edges hold nodes and not tensors, so an intermediate result lives only as long as some backward reads it.
-    A node is always newer than those its edges lead to: sorting by `order` is a topological sort.
-    """
-
-    __slots__ = ("__weakref__", "backward", "edges", "hooks", "order", "retains", "versions")
-
-    def __init__(self, edges: Sequence[Any], backward: Backward | None, versions: list | None):
-        self.edges = edges
-        self.backward = backward
-        self.versions = versions  # [(version list, value when recorded, array)] of what backward reads
-        self.order = _count()
-        self.hooks: list | None = None
-        self.retains: weakref.ref | None = None  # the tensor that asked retain_grad()
-
-    def name(self) -> str:
-        word = self.backward.__qualname__.partition(".")[0] if self.backward is not None else "freed"
-        return word.strip("_").title().replace("_", "") + "Backward0"
-
-    @property
-    def next_functions(self) -> tuple:
-        return tuple((edge, 0) for edge in self.edges)
-
-    def __repr__(self) -> str:
-        return f"<{self.name()}>"
-
-
-def needs(tensor: Tensor) -> bool:
-    """Whether a gradient for this parent will be asked for."""
-    return mode.enabled and tensor.requires_grad
-
-
-def record(
-    array: Any,
-    parents: Sequence[Tensor],
-    backward: Backward,
-    saved: Iterable[Tensor] = (),
-    saves_output: bool = False,
-) -> Tensor:
-    """Wrap an operation's result; if a parent needs a gradient, remember how to compute it.
-
-    `backward` gets the gradient of the result and gives one for each parent (None where none is needed).
-    `saved` are the tensors whose memory it reads; `saves_output` says it reads the result's memory too.
-    """
-    out = Tensor(array)
-    if mode.enabled:
-        edges = []
-        wanted = False
-        for p in parents:
-            if p.requires_grad:
-                wanted = True
-                edges.append(p._node or p if p._base is None else edge_of_view(p))
-            else:
-                edges.append(None)
-        if wanted:
-            out.requires_grad = True
-            versions = None
-            if saved:
-                versions = [(t._version, t._version[0], t._array) for t in saved]
-            if saves_output:
-                versions = [*(versions or ()), (out._version, 0, out._array)]
-            out._node = Node(edges, backward, versions)
-    return out
-
-
-def record_view(array: np.ndarray, parent: Tensor, backward: Callable[[np.ndarray], np.ndarray]) -> Tensor:
-    """Like record, for a result that shares its parent's memory; backward gives the one gradient itself."""
-    out = Tensor(array)
-    out._version = parent._version
-    out._base = parent if parent._base is None else parent._base
-    if parent.requires_grad and mode.enabled:
-        out.requires_grad = True
-        edge = parent._node or parent if parent._base is None else edge_of_view(parent)
-        out._node = Node((edge,), lambda g: (backward(g),), None)
-    return out
-
-
-def edge_of(tensor: Tensor) -> Any:
-    return tensor._node or tensor if tensor._base is None else edge_of_view(tensor)
-
-
-def edge_of_view(view: Tensor) -> Any:
-    """A view's node, made anew when its base was changed in place by a recorded operation after it was taken."""
-    base, node = view._base, view._node
-    if base is not None and node is not None and base._node is not None and base._node.order > node.order:
-        view._node = node = Node((base._node,), _place_backward(base._array, view._array), None)
-    return node or view
-
-
-def place_in(base: np.ndarray, view: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-    """A function that finds in a contiguous array of base's shape the part that `view` is of `base`."""
-    if not base.flags.c_contiguous:
-        raise NotImplementedError(
-            "in-place changes through a view of a non-contiguous tensor are not recorded: call contiguous() first"
-        )
-    start = (view.__array_interface__["data"][0] - base.__array_interface__["data"][0]) // base.itemsize
-    shape, steps = view.shape, [s // view.itemsize for s in view.strides]
-
-    def place(whole: np.ndarray) -> np.ndarray:
-        strides = [s * whole.itemsize for s in steps]
-        return np.lib.stride_tricks.as_strided(whole.reshape(-1)[start:], shape, strides)
-
-    return place
-
-
-def _place_backward(base: np.ndarray, view: np.ndarray) -> Backward:
-    place, shape = place_in(base, view), base.shape
-
-    def view_backward(g: np.ndarray) -> tuple:
-        whole = np.zeros(shape, g.dtype)
-        place(whole)[...] = g
-        return (whole,)
-
-    return view_backward
-
-
-def replace_history(target: Tensor, result: Tensor) -> None:
-    """After `result` was written into target's memory: target, and the base it is a view of, come from result."""
-    base = target._base
-    if base is None:
-        target._node, target.requires_grad = result._node, result.requires_grad
-        return
-    place = place_in(base._array, target._array)
-
-    def inplace_backward(g: np.ndarray) -> tuple:
-        whole = np.array(g, order="C")
-        part = place(whole)
-        changed = part.copy()
-        part[...] = 0
-        return whole, changed
-
-    before = (base._node or base) if base.requires_grad else None
-    base._node = Node((before, result._node), inplace_backward, None)
-    target._node = Node((base._node,), _place_backward(base._array, target._array), None)
-    base.requires_grad = target.requires_grad = True
 
 
 def backward(
@@ -269,6 +127,7 @@ def _run(roots: list, keep: bool, wanted: dict, only: set | None) -> None:
             if not keep:
                 node.backward = node.versions = None
                 node.edges = ()
+            part = None
             for edge, part in zip(edges, parts):
                 if edge is None or part is None:
                     continue
@@ -280,7 +139,7 @@ def _run(roots: list, keep: bool, wanted: dict, only: set | None) -> None:
                     grads[edge] = total = grads[edge] + part
                     if total.ndim:  # NumPy gives a scalar for 0-d sums, which has no place to add to
                         own.add(edge)
-            parts = part = g = None  # a gradient with no other holder may become a leaf's without a copy
+            del parts, part, g  # a gradient with no other holder may become a leaf's without a copy
         while grads:
             leaf, g = grads.popitem()
             if leaf._hooks or wanted:
@@ -323,10 +182,9 @@ def _accumulate(leaf: Tensor, g: np.ndarray) -> None:
     if g.__class__ is not np.ndarray or g.dtype != leaf._array.dtype:
         g = np.array(g, leaf._array.dtype)
     # 3 references are ours: the caller's name, this argument and getrefcount's (flags would hold one more)
-    if getrefcount(g) > 3 or not (g.flags.c_contiguous and g.flags.writeable):
-        g = g.copy()
-    elif g.base is not None and getrefcount(g.base) > 2:
-        g = g.copy()
+    alone = getrefcount(g) <= 3 and (g.base is None or getrefcount(g.base) <= 2)
+    if not (alone and g.flags.c_contiguous and g.flags.writeable):
+        g = np.array(g, order="C")
     leaf.grad = Tensor(g)
 
 

@@ -148,9 +148,7 @@ class device:
     __slots__ = ("index", "type")
 
     def __init__(self, type: Any = "cpu", index: int | None = None):
-        if isinstance(type, device):
-            type, index = type.type, type.index
-        name, _, number = str(type).partition(":")
+        name, _, number = str(type).partition(":")  # a device's own text has its index
         if name not in ("cpu", "cuda", "mps", "xpu", "meta"):
             raise RuntimeError(
                 f"Expected one of cpu, cuda, mps, xpu, meta device type at start of device string: {name}"

@@ -107,10 +107,6 @@ class Tensor:
         return self._node
 
     @property
-    def output_nr(self) -> int:
-        return 0
-
-    @property
     def layout(self) -> str:
         return "torch.strided"
 
@@ -264,23 +260,6 @@ class Tensor:
         require_cpu("cuda")
         return self
 
-    def __deepcopy__(self, memo: dict) -> Tensor:
-        if self._node is not None:
-            raise RuntimeError(
-                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment."
-            )
-        out = type(self).__new__(type(self))
-        memo[id(self)] = out
-        Tensor.__init__(out, self._array.copy(), requires_grad=self.requires_grad)
-        if self.grad is not None:
-            out.grad = self.grad.__deepcopy__(memo)
-        if hasattr(self, "__dict__"):
-            out.__dict__.update(self.__dict__)
-        return out
-
-    def __reduce__(self) -> tuple:
-        return rebuild, (type(self), self._array, self.requires_grad)
-
     # new tensors of the same kind
     def new_tensor(self, data: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
         kind = self._array.dtype if dtype is None else to_numpy(dtype)
@@ -302,12 +281,6 @@ def attach(*functions: Callable, **aliases: Any) -> dict[str, Any]:
     for name, function in table.items():
         setattr(Tensor, name, function)
     return table
-
-
-def rebuild(kind: type, array: np.ndarray, requires_grad: bool) -> Tensor:
-    out = kind.__new__(kind)
-    Tensor.__init__(out, array, requires_grad=requires_grad)
-    return out
 
 
 def _legacy(data: Any, sizes: tuple) -> np.ndarray:

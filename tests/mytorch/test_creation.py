@@ -10,21 +10,49 @@ import mytorch
 CASES = {
     "tensor": lambda t: (t.tensor([1, 2]), t.tensor([1.0, 2]), t.tensor(True), t.tensor(3), t.tensor([[1.5], [2]])),
     "tensor of tensors": lambda t: (t.tensor([t.tensor(1.0), t.tensor(2.0)]), t.tensor([t.tensor(1), 2])),
-    "tensor of arrays": lambda t: (t.tensor(np.ones(2)), t.tensor(np.float64(2)), t.tensor(np.arange(3, dtype=np.int32))),
+    "tensor of arrays": lambda t: (
+        t.tensor(np.ones(2)),
+        t.tensor(np.float64(2)),
+        t.tensor(np.arange(3, dtype=np.int32)),
+    ),
     "dtypes": lambda t: (t.tensor([1, 2], dtype=t.float64), t.tensor([1.7], dtype=t.int64), t.tensor([], dtype=t.long)),
     "as_tensor": lambda t: (t.as_tensor([1, 2]), t.as_tensor(np.ones(2)), t.as_tensor(t.ones(2), dtype=t.float64)),
-    "zeros": lambda t: (t.zeros(2, 3), t.zeros((2, 3)), t.zeros([2]), t.zeros(2, dtype=t.int64), t.zeros(()), t.zeros(size=(2,))),
+    "zeros": lambda t: (
+        t.zeros(2, 3),
+        t.zeros((2, 3)),
+        t.zeros([2]),
+        t.zeros(2, dtype=t.int64),
+        t.zeros(()),
+        t.zeros(size=(2,)),
+    ),
     "ones": lambda t: (t.ones(2, 3), t.ones(t.Size([2])), t.ones(2, dtype=t.bool), t.empty(2, 3).shape),
     "full": lambda t: (t.full((2,), 3), t.full((2,), 1.5), t.full((2, 2), True), t.full((1,), 2, dtype=t.float64)),
     "like": lambda t: (t.zeros_like(t.ones(2)), t.ones_like(t.zeros(2), dtype=t.int64), t.full_like(t.ones(2), 7)),
-    "arange": lambda t: (t.arange(5), t.arange(2, 8, 3), t.arange(1.0), t.arange(0, 1, 0.3), t.arange(5, 0, -2), t.arange(0)),
+    "arange": lambda t: (
+        t.arange(5),
+        t.arange(2, 8, 3),
+        t.arange(1.0),
+        t.arange(0, 1, 0.3),
+        t.arange(5, 0, -2),
+        t.arange(0),
+    ),
     "arange dtypes": lambda t: (t.arange(3, dtype=t.float32), t.arange(0.0, 3), t.arange(3, dtype=t.int32)),
-    "linspace": lambda t: (t.linspace(0, 1, 5), t.linspace(-1, 1, 3, dtype=t.float64), t.logspace(0, 2, 3), t.linspace(2, 2, 1)),
+    "linspace": lambda t: (
+        t.linspace(0, 1, 5),
+        t.linspace(-1, 1, 3, dtype=t.float64),
+        t.logspace(0, 2, 3),
+        t.linspace(2, 2, 1),
+    ),
     "eye": lambda t: (t.eye(3), t.eye(2, 3), t.eye(2, dtype=t.int64)),
-    "new": lambda t: (t.ones(1).double().new_zeros(2, 3), t.tensor([1]).new_ones((2,)), t.ones(1).new_full((2,), 3.0), t.ones(1).new_tensor([1, 2])),
+    "new": lambda t: (
+        t.ones(1).double().new_zeros(2, 3),
+        t.tensor([1]).new_ones((2,)),
+        t.ones(1).new_full((2,), 3.0),
+        t.ones(1).new_tensor([1, 2]),
+    ),
     "legacy": lambda t: (t.Tensor([1, 2]), t.Tensor(2, 3).shape, t.FloatTensor([1, 2]), t.LongTensor([1, 2])),
     "default dtypes": lambda t: (t.tensor(2.5), t.tensor([True, False]), t.tensor([])),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -58,7 +86,7 @@ def test_errors():
         mytorch.tensor([[1, 2], [3]])
     with pytest.raises(TypeError, match=r"expected np.ndarray \(got list\)"):
         mytorch.from_numpy([1])
-    with pytest.raises(TypeError, match="can't convert np.ndarray of type numpy.complex128"):
+    with pytest.raises(TypeError, match=r"can't convert np.ndarray of type numpy.complex128"):
         mytorch.from_numpy(np.ones(2, complex))
     with pytest.raises(TypeError, match="tensors hold numbers and booleans"):
         mytorch.tensor(["a"])

@@ -6,7 +6,18 @@ from math import e, inf, nan, pi
 from typing import Any
 
 from . import (
-    arrange, compare, convert, elementwise, gather, index, inplace, linalg, order, pointwise, reduce, shape,
+    arrange,
+    compare,
+    convert,
+    elementwise,
+    gather,
+    index,
+    inplace,
+    linalg,
+    order,
+    pointwise,
+    reduce,
+    shape,
     statistics,
 )  # fmt: skip
 

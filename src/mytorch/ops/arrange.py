@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd import Node, edge_of, mode, record, record_view
+from ..gradmode import state as mode
+from ..graph import Node, edge_of, record, record_view
 from ..tensor import Tensor, attach, named
-from .elementwise import mismatch
+from .broadcast import mismatch
 from .index import getitem
 from .reduce import axis_of
 from .shape import cat, expand, permute, reshape, sizes_of
@@ -137,7 +138,7 @@ def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
     return record(np.roll(input._array, shifts, dims), (input,), lambda g: (np.roll(g, back, dims),))
 
 
-def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
+def rot90(input: Tensor, k: int = 1, dims: Any = (0, 1)) -> Tensor:
     return record(np.rot90(input._array, k, dims).copy(), (input,), lambda g: (np.rot90(g, -k, dims),))
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..dtypes import common, default
 from ..tensor import Tensor, attach, named
-from .elementwise import _arrays, mismatch, quiet
+from .broadcast import both_arrays, mismatch, quiet
 from .reduce import axes_of
 
 
@@ -46,7 +46,7 @@ def _ne_operator(self: Tensor, other: Any) -> Any:
 
 def _bitwise(name: str, ufunc: Any) -> Any:
     def op(input: Tensor, other: Any) -> Tensor:
-        a, b = _arrays(input, other)
+        a, b = both_arrays(input, other)
         kind = common(a, b)
         if kind.kind == "f":
             raise RuntimeError(f"\"{name}_cpu\" not implemented for 'Float': convert to integers or booleans first")

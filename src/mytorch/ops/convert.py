@@ -8,7 +8,7 @@ import numpy as np
 
 from ..dtypes import BY_NAME, OF_NUMPY, device, dtype, require_cpu, to_numpy
 from ..tensor import Tensor, attach, named
-from .elementwise import cast
+from .broadcast import cast, promoted
 from .shape import clone
 
 
@@ -44,8 +44,6 @@ def type_as(input: Tensor, other: Tensor) -> Tensor:
 
 
 def result_type(a: Any, b: Any) -> dtype:
-    from .elementwise import promoted
-
     one = Tensor(np.empty(0)) if not isinstance(a, Tensor) and not isinstance(b, Tensor) else None
     if one is not None:
         return OF_NUMPY[np.result_type(a, b)]

@@ -1,4 +1,4 @@
-"""Arithmetic with broadcasting: forward, and the gradient summed back over what was broadcast."""
+"""Arithmetic with broadcasting: each operation with its gradient, summed back over what was broadcast."""
 
 from __future__ import annotations
 
@@ -7,66 +7,9 @@ from typing import Any
 import numpy as np
 
 from ..autograd import record
-from ..dtypes import common, common_scalar, default
+from ..dtypes import common, default
 from ..tensor import Tensor, attach
-
-quiet = np.errstate  # torch gives inf and nan without a warning
-
-
-def unbroadcast(g: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    """Sum a gradient over the axes along which an operand of `shape` was repeated."""
-    if g.shape == shape:
-        return g
-    extra = g.ndim - len(shape)
-    if extra:
-        g = g.sum(axis=tuple(range(extra)))
-    axes = tuple(i for i, n in enumerate(shape) if n == 1 and g.shape[i] != 1)
-    return g.sum(axis=axes, keepdims=True) if axes else g
-
-
-def mismatch(a: tuple[int, ...], b: tuple[int, ...]) -> RuntimeError:
-    """Torch's message for shapes that do not broadcast."""
-    n = max(len(a), len(b))
-    wide_a, wide_b = (1,) * (n - len(a)) + a, (1,) * (n - len(b)) + b
-    for i in reversed(range(n)):
-        if wide_a[i] != wide_b[i] and 1 not in (wide_a[i], wide_b[i]):
-            return RuntimeError(
-                f"The size of tensor a ({wide_a[i]}) must match the size of tensor b ({wide_b[i]}) "
-                f"at non-singleton dimension {i}"
-            )
-    return RuntimeError(f"shapes {list(a)} and {list(b)} do not broadcast together")
-
-
-def operand(value: Any, like: np.ndarray) -> np.ndarray:
-    """A Python number (or array) as an array that mixes with `like` by torch's rule."""
-    if isinstance(value, np.ndarray):
-        return value
-    if isinstance(value, (bool, int, float, np.generic)):
-        return np.asarray(value, common_scalar(like, value))
-    raise TypeError(f"unsupported operand type for a Tensor: '{type(value).__name__}'")
-
-
-def promoted(a: Any, b: Any) -> tuple[Tensor, Tensor]:
-    """Both operands as tensors of torch's common dtype, recorded so that gradients come back in their own."""
-    if not isinstance(a, Tensor):
-        a = Tensor(operand(a, b._array))
-    if not isinstance(b, Tensor):
-        b = Tensor(operand(b, a._array))
-    kind = common(a._array, b._array)
-    return cast(a, kind), cast(b, kind)
-
-
-def cast(input: Tensor, kind: np.dtype) -> Tensor:
-    """To another dtype; the tensor itself if it has it already."""
-    array = input._array
-    if array.dtype == kind:
-        return input
-    own = array.dtype
-    with quiet(all="ignore"):
-        out = array.astype(kind)
-    if kind.kind != "f":
-        return Tensor(out)
-    return record(out, (input,), lambda g: (g.astype(own),))
+from .broadcast import both_arrays, cast, floating, mismatch, operand, promoted, quiet, unbroadcast
 
 
 def add(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
@@ -175,7 +118,7 @@ def div(input: Tensor, other: Any, *, rounding_mode: str | None = None) -> Tenso
             raise RuntimeError(
                 f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'"
             )
-        return cast(trunc(div(input, other)), common(*_arrays(input, other)))
+        return cast(trunc(div(input, other)), common(*both_arrays(input, other)))
     a = input._array
     if isinstance(other, Tensor):
         b = other._array
@@ -202,16 +145,6 @@ def div(input: Tensor, other: Any, *, rounding_mode: str | None = None) -> Tenso
     with quiet(all="ignore"):
         out = np.true_divide(a, other)
     return record(out, (input,), lambda g: (g / other,))
-
-
-def _arrays(a: Any, b: Any) -> tuple[np.ndarray, np.ndarray]:
-    x = a._array if isinstance(a, Tensor) else operand(a, b._array)
-    return x, b._array if isinstance(b, Tensor) else operand(b, x)
-
-
-def floating(input: Tensor) -> Tensor:
-    """Integers and booleans as the default floating dtype."""
-    return input if input._array.dtype.kind == "f" else cast(input, default())
 
 
 def rdiv(input: Tensor, other: Any) -> Tensor:
@@ -299,7 +232,7 @@ def trunc(input: Tensor) -> Tensor:
 
 
 def floor_divide(input: Tensor, other: Any) -> Tensor:
-    a, b = _arrays(input, other)
+    a, b = both_arrays(input, other)
     kind = common(a, b)
     with quiet(all="ignore"):
         return Tensor(np.floor_divide(a.astype(kind, copy=False), b.astype(kind, copy=False)))

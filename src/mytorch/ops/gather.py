@@ -9,7 +9,7 @@ import numpy as np
 from ..autograd import record
 from ..tensor import Tensor, attach
 from . import inplace
-from .elementwise import cast
+from .broadcast import cast
 from .index import getitem
 from .reduce import axis_of
 

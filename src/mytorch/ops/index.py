@@ -39,7 +39,8 @@ def steps_of(key: Any) -> tuple[list[tuple], bool, list[Tensor]]:
         parts.append(k)
     if basic or not numbers:
         return [tuple(parts)], basic, tensors
-    first, second = [], []
+    first: list[Any] = []
+    second: list[Any] = []
     for k in parts:
         if isinstance(k, np.ndarray):
             first += [slice(None)] * (k.ndim if k.dtype.kind == "b" else 1)

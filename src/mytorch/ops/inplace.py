@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd import edge_of, record, replace_history
-from ..autograd import mode as grad_mode
 from ..dtypes import of_array
+from ..gradmode import state as grad_mode
+from ..graph import edge_of, record, replace_history
 from ..tensor import Tensor, attach
 from . import elementwise, index, pointwise
-from .elementwise import cast, mismatch, quiet, unbroadcast
+from .broadcast import cast, mismatch, quiet, unbroadcast
 
 
 def recorded(self: Tensor, *others: Any) -> bool:

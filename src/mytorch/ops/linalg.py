@@ -8,7 +8,8 @@ import numpy as np
 
 from ..autograd import record
 from ..tensor import Tensor, attach, named
-from .elementwise import add, mul, unbroadcast
+from .broadcast import unbroadcast
+from .elementwise import add, mul
 from .shape import permute, reshape, unsqueeze
 
 

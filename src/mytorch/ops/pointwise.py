@@ -8,7 +8,7 @@ import numpy as np
 
 from ..autograd import record
 from ..tensor import Tensor, attach, named
-from .elementwise import cast, floating, mismatch, promoted, quiet, unbroadcast
+from .broadcast import cast, floating, mismatch, promoted, quiet, unbroadcast
 
 
 def unary(name: str, function: Any, slope: Any) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 from ..autograd import record
 from ..dtypes import INT64, to_numpy
 from ..tensor import Tensor, attach
-from .elementwise import cast
+from .broadcast import cast
 from .pointwise import maximum, minimum
 
 

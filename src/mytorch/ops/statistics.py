@@ -9,7 +9,7 @@ import numpy as np
 from ..autograd import record
 from ..dtypes import INT64, to_numpy
 from ..tensor import Tensor, attach, named
-from .elementwise import cast, quiet
+from .broadcast import cast, quiet
 from .reduce import Extreme, axes_of, axis_of, spread
 
 

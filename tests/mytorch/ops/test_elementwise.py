@@ -37,11 +37,27 @@ def test_binary(name, pair, layout, seed):
     check(lambda t, a, b: BINARY[name](a, b), *pair, layout=layout, seed=seed)
 
 
+SMOOTH = (
+    "sin",
+    "cos",
+    "atan",
+    "sinh",
+    "cosh",
+    "asinh",
+    "exp",
+    "exp2",
+    "expm1",
+    "tanh",
+    "sigmoid",
+    "relu",
+    "erf",
+    "erfc",
+)
+PIECES = ("abs", "square", "neg", "floor", "ceil", "sign", "round", "trunc", "frac", "deg2rad", "rad2deg")
 UNARY = {
-    **{n: (-2.0, 2.0) for n in "sin cos atan sinh cosh asinh exp exp2 expm1 tanh sigmoid relu abs square neg".split()},  # noqa: SIM905
-    **{n: (-2.0, 2.0) for n in ("floor", "ceil", "sign", "round", "trunc", "frac", "deg2rad", "rad2deg", "erf")},
-    **{n: (-0.9, 0.9) for n in ("asin", "acos", "atanh", "tan")},
-    **{n: (0.1, 3.0) for n in ("sqrt", "rsqrt", "log", "log2", "log10", "log1p", "reciprocal")},
+    **dict.fromkeys(SMOOTH + PIECES, (-2.0, 2.0)),
+    **dict.fromkeys(("asin", "acos", "atanh", "tan"), (-0.9, 0.9)),
+    **dict.fromkeys(("sqrt", "rsqrt", "log", "log2", "log10", "log1p", "reciprocal"), (0.1, 3.0)),
     "acosh": (1.1, 3.0),
 }
 

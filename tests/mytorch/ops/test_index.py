@@ -13,17 +13,32 @@ CASES = {
     "slices": lambda t, a: (a[:1], a[:, 1:], a[..., ::2], a[1:1], a[:, -2:, 1:3], a[()]),
     "none": lambda t, a: (a[None], a[:, None], a[..., None], a[0, None, 1]),
     "lists": lambda t, a: (a[[0, 0, 1]], a[:, [2, 0]], a[[0, 1], [1, 2]], a[[0, 1], :, [1, 1]]),
-    "tensors": lambda t, a: (a[t.tensor([1, 0, 1])], a[:, t.tensor([[0, 1], [1, 1]])], a[t.tensor(1)], a[t.tensor(1), 0]),
+    "tensors": lambda t, a: (
+        a[t.tensor([1, 0, 1])],
+        a[:, t.tensor([[0, 1], [1, 1]])],
+        a[t.tensor(1)],
+        a[t.tensor(1), 0],
+    ),
     "mixed": lambda t, a: (a[t.tensor([0, 1]), 1:], a[None, t.tensor([0, 1]), ..., 0], a[..., t.tensor([3, -1])]),
     "masks": lambda t, a: (a[a > 0], a[a.sum((1, 2)) > -9], a[:, a[0, :, 0] < 9, 1]),
-    "select": lambda t, a: (a.index_select(1, t.tensor([2, 0, 0])), t.take(a, t.tensor([0, 5])), a.masked_select(a > 0)),
+    "select": lambda t, a: (
+        a.index_select(1, t.tensor([2, 0, 0])),
+        t.take(a, t.tensor([0, 5])),
+        a.masked_select(a > 0),
+    ),
     "gather": lambda t, a: (a.gather(2, t.zeros(2, 3, 2).long()), t.gather(a, 0, t.ones(1, 2, 4, dtype=t.int64))),
-    "index_add": lambda t, a: (t.index_add(a, 1, t.tensor([0, 0]), a[:, 1:], alpha=2), a.index_fill(0, t.tensor([1]), 3.0)),
+    "index_add": lambda t, a: (
+        t.index_add(a, 1, t.tensor([0, 0]), a[:, 1:], alpha=2),
+        a.index_fill(0, t.tensor([1]), 3.0),
+    ),
     "index_copy": lambda t, a: a.index_copy(0, t.tensor([1]), a[:1] * 2),
-    "scatter": lambda t, a: (a.scatter(1, t.tensor([[[0, 2]], [[1, 0]]]), a[:, 2:, :2] * 2), a.scatter(2, t.tensor([[[1]]]), 5.0)),
+    "scatter": lambda t, a: (
+        a.scatter(1, t.tensor([[[0, 2]], [[1, 0]]]), a[:, 2:, :2] * 2),
+        a.scatter(2, t.tensor([[[1]]]), 5.0),
+    ),
     "scatter_add": lambda t, a: a.scatter_add(1, t.tensor([[[0, 0]], [[1, 0]]]), a[:, 1:2, :2] * 3),
     "masked_scatter": lambda t, a: a.masked_scatter(a > 0, a * 3),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -1,0 +1,36 @@
+"""copy.deepcopy and pickling of tensors: values and flags, never history."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .tensor import Tensor, attach
+
+
+def deepcopy(self: Tensor, memo: dict) -> Tensor:
+    if self._node is not None:
+        raise RuntimeError(
+            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment."
+        )
+    if id(self) in memo:
+        return memo[id(self)]
+    out = rebuild(type(self), self._array.copy(), self.requires_grad)
+    memo[id(self)] = out
+    if self.grad is not None:
+        out.grad = deepcopy(self.grad, memo)
+    if hasattr(self, "__dict__"):  # a subclass may hold more
+        out.__dict__.update(self.__dict__)
+    return out
+
+
+def rebuild(kind: type[Tensor], array: np.ndarray, requires_grad: bool) -> Tensor:
+    out = kind.__new__(kind)
+    Tensor.__init__(out, array, requires_grad=requires_grad)
+    return out
+
+
+def reduce(self: Tensor) -> tuple:
+    return rebuild, (type(self), self._array, self.requires_grad)
+
+
+attach(__deepcopy__=deepcopy, __reduce__=reduce)
