@@ -1,0 +1,29 @@
+# make run · make test · make bench · make lint. Everything happens in .venv, made when it is not there.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: run test bench lint types clean
+
+run: .venv/ready
+	$(BIN)/replab run cnn
+
+test: lint types
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadgroup
+
+lint: .venv/ready
+	$(BIN)/ruff check src tests benchmarks examples
+
+types: .venv/ready
+	$(BIN)/mypy
+
+bench: .venv/ready
+	for file in benchmarks/*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done
+
+# constraints.txt pins every package, those of other packages too.
+.venv/ready: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	touch $@
+
+clean:
+	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis
