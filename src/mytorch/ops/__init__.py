@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import e, inf, nan, pi
 from typing import Any
 
 from . import (
@@ -19,15 +18,14 @@ from . import (
     reduce,
     shape,
     statistics,
-)  # fmt: skip
+)
 
-MODULES = (
-    elementwise, pointwise, compare, reduce, statistics, order, shape, arrange, index, gather, linalg, convert, inplace
-)  # fmt: skip
+# inplace has methods only: torch.add_ is not a function
+MODULES = (elementwise, pointwise, compare, reduce, statistics, order, shape, arrange, index, gather, linalg, convert)
 FUNCTIONS: dict[str, Any] = {
     name: function
     for module in MODULES
     for name, function in {**getattr(module, "METHODS", {}), **getattr(module, "FUNCTIONS", {})}.items()
     if not name.startswith("__")
 }
-__all__ = ["FUNCTIONS", "MODULES", "e", "inf", "nan", "pi"]
+__all__ = ["FUNCTIONS", "MODULES", "inplace"]

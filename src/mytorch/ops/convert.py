@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import BY_NAME, OF_NUMPY, device, dtype, require_cpu, to_numpy
+from ..dtypes import BY_NAME, device, dtype, require_cpu, to_numpy
 from ..tensor import Tensor, attach, named
 from .broadcast import cast, promoted
 from .shape import clone
@@ -43,11 +43,12 @@ def type_as(input: Tensor, other: Tensor) -> Tensor:
     return cast(input, other._array.dtype)
 
 
-def result_type(a: Any, b: Any) -> dtype:
-    one = Tensor(np.empty(0)) if not isinstance(a, Tensor) and not isinstance(b, Tensor) else None
-    if one is not None:
-        return OF_NUMPY[np.result_type(a, b)]
-    return promoted(a, b)[0].dtype
+def result_type(tensor1: Any, tensor2: Any) -> dtype:
+    """The dtype the two (tensors or numbers) have in common."""
+    if not isinstance(tensor1, Tensor) and not isinstance(tensor2, Tensor):
+        lowest = Tensor(np.zeros((), np.bool_))  # numbers alone are as if mixed into booleans
+        tensor1, tensor2 = (promoted(lowest, number)[0] for number in (tensor1, tensor2))
+    return promoted(tensor1, tensor2)[0].dtype
 
 
 FUNCTIONS = named(result_type)

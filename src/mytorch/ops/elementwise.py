@@ -8,7 +8,7 @@ import numpy as np
 
 from ..autograd import record
 from ..dtypes import common, default
-from ..tensor import Tensor, attach
+from ..tensor import Tensor, attach, named
 from .broadcast import both_arrays, cast, floating, mismatch, operand, promoted, quiet, unbroadcast
 
 
@@ -239,8 +239,9 @@ def floor_divide(input: Tensor, other: Any) -> Tensor:
 
 
 METHODS = attach(
-    add, rsub, sub, mul, div, pow, neg, sqrt, exp, log, trunc, floor_divide, subtract=sub, multiply=mul,
+    add, sub, mul, div, pow, neg, sqrt, exp, log, trunc, floor_divide, subtract=sub, multiply=mul,
     divide=div, true_divide=div, negative=neg, fix=trunc, __add__=add, __radd__=add, __sub__=sub,
     __rsub__=rsub, __mul__=mul, __rmul__=mul, __truediv__=div, __rtruediv__=rdiv, __neg__=neg,
     __pos__=positive, __pow__=pow, __rpow__=rpow, __floordiv__=floor_divide,
 )  # fmt: skip
+FUNCTIONS = named(rsub)
