@@ -133,7 +133,8 @@ def compare(name: str, rounds: int) -> tuple[float, float]:
     times: list[list[float]] = [[], []]
     for turn in range(rounds + 1):
         for process, seconds in zip(workers, times):
-            assert process.stdin is not None and process.stdout is not None
+            assert process.stdin is not None
+            assert process.stdout is not None
             print(file=process.stdin, flush=True)
             answer = float(process.stdout.readline())
             if turn:  # the first warms up
