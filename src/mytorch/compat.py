@@ -75,7 +75,8 @@ class _Refuse:
 def run_script(path: str, argv: Sequence[str] = ()) -> dict[str, Any]:
     """Runs a Python file as __main__ with mytorch in torch's place; gives its global names."""
     kept = {name: module for name, module in sys.modules.items() if is_torch(name)}
-    old_argv, old_path = sys.argv, sys.path[:]
+    old_argv, old_path, old_names = sys.argv, sys.path[:], set(sys.modules)
+    folder = Path(path).resolve().parent
     refuse: Any = _Refuse()
     for name in kept:
         del sys.modules[name]
@@ -88,7 +89,7 @@ def run_script(path: str, argv: Sequence[str] = ()) -> dict[str, Any]:
             module.__path__ = []
         sys.meta_path.insert(0, refuse)
         sys.argv = [path, *argv]
-        sys.path.insert(0, str(Path(path).resolve().parent))
+        sys.path.insert(0, str(folder))
         return runpy.run_path(path, run_name="__main__")
     finally:
         sys.argv, sys.path[:] = old_argv, old_path
@@ -96,6 +97,9 @@ def run_script(path: str, argv: Sequence[str] = ()) -> dict[str, Any]:
             sys.meta_path.remove(refuse)
         for module in files:
             vars(module).pop("__path__", None)
+        for name in set(sys.modules) - old_names:  # what the script imported from beside it now means mytorch
+            if folder in Path(getattr(sys.modules[name], "__file__", None) or "").parents:
+                del sys.modules[name]
         for name in [name for name in sys.modules if is_torch(name)]:
             del sys.modules[name]
         sys.modules.update(kept)
