@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from typing import Any
 
 from replab import backend as backends
 from replab import model_file, search, tasks
 from replab.backend import Backend
+from replab.data.augmented_copy import with_augmented_copy
 from replab.data.images import Dataset
 from replab.data.sources import load
 from replab.errors import DataError, ModelError, ReplabError
@@ -26,6 +28,7 @@ class Setup:
     backend: Backend
     device: str
     task: Any
+    channels_last: bool = True  # False for a model that fails on such images, as one that says x.view(n, -1)
 
     def fresh_model(self, recipe: Recipe | None = None) -> Any:
         """A new model, its weights drawn by the recipe's seed alone."""
@@ -33,6 +36,7 @@ class Setup:
         self.backend.lib.manual_seed(recipe.seed)
         model = model_file.build(self.source, self.data.spec, recipe.params, self.backend)
         model = self.backend.to_device(model, self.device)
+        model.takes_channels_last = self.channels_last
         if prefers_channels_last(model):
             model = model.to(memory_format=self.backend.lib.channels_last)
         return model
@@ -48,6 +52,8 @@ def prepare(
     device = backends.pick_device(recipe.device, recipe.backend)
     source = model_file.find(model if model is not None else recipe.model, backend, expect_sha256)
     data = load(recipe.data, size=recipe.size, seed=recipe.seed, limit=recipe.limit)
+    if recipe.augmented_copy:
+        data = with_copy(data, recipe.augmented_copy, recipe.seed)
     task = tasks.make(recipe, data.spec, backend.lib)
     if task.needs_labels and data.train.labels is None:
         raise DataError(
@@ -55,8 +61,20 @@ def prepare(
         )
     search.check_space(recipe, model_file.parameters(source))
     setup = Setup(recipe, data, source, backend, device, task)
+    if prefers_channels_last(setup.fresh_model()):
+        try:
+            _try_on_a_batch(setup)
+            return setup
+        except ModelError:
+            setup = replace(setup, channels_last=False)
     _try_on_a_batch(setup)
     return setup
+
+
+def with_copy(data: Dataset, augment: str, seed: int) -> Dataset:
+    """The training images and a fixed augmented copy of each: other images, so another fingerprint."""
+    mark = sha256(f"{data.fingerprint} augmented copy {augment} seed {seed}".encode()).hexdigest()
+    return replace(data, train=with_augmented_copy(data.train, augment, seed), fingerprint=mark)
 
 
 def with_recipe(ready: Setup, recipe: Recipe) -> Setup:

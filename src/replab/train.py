@@ -167,6 +167,6 @@ def prefers_channels_last(model: Any) -> bool:
     """True for torch models that convolve: their kernels are faster with channels innermost, on CPUs and GPUs alike."""
     import torch
 
-    return any(
+    return getattr(model, "takes_channels_last", True) and any(
         isinstance(m, torch.nn.Conv2d) and max(m.kernel_size) > 1 and m.stride == (1, 1) for m in model.modules()
     )
