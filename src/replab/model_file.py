@@ -38,6 +38,7 @@ class ModelSource:
 def find(model: str | Callable[..., Any], backend: Any, expect_sha256: str | None = None) -> ModelSource:
     """The builder that `model` means. `expect_sha256`: refuse a file with another content."""
     if callable(model):
+        _refuse_instance(model, getattr(model, "__class__", type(model)).__name__)
         name = getattr(model, "model_name", None) or f"python:{getattr(model, '__qualname__', type(model).__name__)}"
         try:
             text = inspect.getsource(model)
@@ -56,7 +57,10 @@ def find(model: str | Callable[..., Any], backend: Any, expect_sha256: str | Non
     path = Path(file)
     if not path.is_file():
         raise ModelError(f"no model file {file}: looked in {path.parent.resolve()}")
-    text = path.read_text()
+    try:
+        text = path.read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ModelError(f"{file} does not import: it cannot be read as text ({error})") from None
     digest = hashlib.sha256(text.encode()).hexdigest()
     if expect_sha256 and digest != expect_sha256:
         raise ModelError(
@@ -77,7 +81,14 @@ def find(model: str | Callable[..., Any], backend: Any, expect_sha256: str | Non
         raise ModelError(
             f"{model} is not callable but {type(build).__name__}; name a function or class that returns a module"
         )
+    _refuse_instance(build, model)
     return ModelSource(model, build, path.resolve(), text)
+
+
+def _refuse_instance(build: Any, name: str) -> None:
+    """A module is callable too, but there is only one of it."""
+    if hasattr(build, "state_dict") and not inspect.isclass(build):
+        raise ModelError(f"{name} is a model, not what makes one: each trial needs a new one; give its class")
 
 
 def build(source: ModelSource, image: ImageSpec, params: Mapping[str, Any], backend: Any) -> Any:
@@ -91,7 +102,9 @@ def build(source: ModelSource, image: ImageSpec, params: Mapping[str, Any], back
                 raise ModelError(f"{source.name} has no parameter {key!r}; --set takes: {known}")
     spec = (image,) if _image_names(signature) else ()
     missing = [
-        p.name for p in signature[len(spec) :] if p.default is p.empty and p.kind in _ORDINARY and p.name not in params
+        p.name
+        for p in signature[len(spec) :]
+        if p.default is p.empty and p.kind in (*_ORDINARY, p.KEYWORD_ONLY) and p.name not in params
     ]
     if missing:
         raise ModelError(f"{source.name} needs {', '.join(missing)}; give them with --set {missing[0]}=...")
@@ -120,10 +133,11 @@ def import_file(path: Path) -> ModuleType:
     while (root / "__init__.py").is_file():
         parts.insert(0, root.name)
         root = root.parent
-    if str(root) not in sys.path:
-        sys.path.insert(0, str(root))
+    _forget_other_roots(root)
     if len(parts) > 1:
-        return importlib.import_module(".".join(parts))
+        name = ".".join(parts)
+        sys.modules.pop(name, None)  # an edited file is read again
+        return importlib.import_module(name)
     name = f"{path.stem}_{hashlib.sha256(str(path).encode()).hexdigest()[:8]}"
     found = importlib.util.spec_from_file_location(name, path)
     if found is None or found.loader is None:
@@ -132,6 +146,20 @@ def import_file(path: Path) -> ModuleType:
     sys.modules[name] = module
     found.loader.exec_module(module)
     return module
+
+
+_roots: list[Path] = []  # folders of users' files, whose neighbours can be imported
+
+
+def _forget_other_roots(root: Path) -> None:
+    """Neighbours are found in this folder first, not those of the same name beside a file imported before."""
+    for name, module in list(sys.modules.items()):
+        file = getattr(module, "__file__", None)
+        if file and any(other != root and other in Path(file).parents for other in _roots):
+            del sys.modules[name]
+    sys.path[:] = [str(root), *(entry for entry in sys.path if entry != str(root))]
+    if root not in _roots:
+        _roots.append(root)
 
 
 _ORDINARY = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)

@@ -174,12 +174,17 @@ def as_pixels(image: Any, channels: int, height: int, width: int) -> np.ndarray:
     if isinstance(image, np.ndarray):
         from PIL import Image
 
-        array = image if image.ndim == 2 or image.shape[-1] in (3, 4) else image.transpose(1, 2, 0).squeeze()
+        array = image.squeeze()  # (1, H, W) and (H, W, 1) are gray
+        if array.ndim == 3 and array.shape[-1] not in (3, 4):
+            array = array.transpose(1, 2, 0)  # (C, H, W), as tensors are
+        if array.ndim not in (2, 3) or (array.ndim == 3 and array.shape[-1] not in (3, 4)):
+            raise DataError(f"an image array must be (H, W), (H, W, 3) or (3, H, W), got {image.shape}")
         if array.dtype != np.uint8:
             raise DataError(f"an image array must be uint8, got {array.dtype}; scale it to 0..255 first")
         image = Image.fromarray(array)
     if hasattr(image, "save"):  # a PIL picture
         buffer = io.BytesIO()
+        image = image if image.mode in ("1", "L", "LA", "P", "I;16", "RGB", "RGBA") else image.convert("RGB")
         image.save(buffer, "PNG")
         data, name = buffer.getvalue(), "the image"
     else:
@@ -192,9 +197,6 @@ def as_pixels(image: Any, channels: int, height: int, width: int) -> np.ndarray:
         w, h = pictures.header(data)
         if (h, w) != (height, width) and height != width:
             raise DataError(f"{name} is {h}x{w}, and the run was made with {height}x{width} images; resize it first")
-        pixels = pictures.decode(data, None if (h, w) == (height, width) else height)  # (1 or 3, H, W)
+        return pictures.decode(data, channels, None if (h, w) == (height, width) else height)
     except pictures.Unreadable as error:
         raise DataError(f"{name} cannot be read: {error}") from None
-    if channels == 1 and len(pixels) == 3:  # luma, as PIL weighs it
-        return np.round(np.tensordot([0.299, 0.587, 0.114], pixels, 1))[None].astype(np.uint8)
-    return np.repeat(pixels, channels // len(pixels), axis=0)
