@@ -47,6 +47,7 @@ class Recipe:
     size: int | None = None
     normalise: str = "dataset"  # dataset, half, none, computed, or m1,m2,m3/s1,s2,s3
     augment: tuple[str, ...] = ()
+    augmented_copy: str = ""  # train on one fixed augmented copy of each image too: affine=10:3:0.1
     limit: int | None = None  # at most this many training images (and a fifth as many test images)
     seed: int = 3407
     batch_size: int = 128
@@ -153,6 +154,12 @@ class Recipe:
                 self.limit,
                 self.limit is None or self.limit >= 2,
                 "leave it out for all images",
+            ),
+            (
+                "augmented_copy leaves nothing to search",  # copies of validation images would be trained on
+                self.augmented_copy,
+                not self.augmented_copy or (self.lr is not None and self.epochs is not None and not s.space),
+                "give --lr and --epochs, or use --augment",
             ),
             ("seed must be from 0 to 2**32 - 1", self.seed, 0 <= self.seed < 2**32, "3407 is the default"),
             (

@@ -41,6 +41,9 @@ def run(
     augment: Annotated[
         str | None, typer.Option(help="flip, crop=4, cutout=8, affine=10:3:0.1; joined by commas")
     ] = None,
+    augmented_copy: Annotated[
+        str | None, typer.Option(help="train on one fixed augmented copy of each image too: affine=10:3:0.1")
+    ] = None,
     normalise: Annotated[str | None, typer.Option(help="dataset, half, none, computed or means/stds [dataset]")] = None,
     size: Annotated[int | None, typer.Option(help="resize the images to this many pixels square")] = None,
     limit: Annotated[int | None, typer.Option(help="use at most this many images")] = None,
