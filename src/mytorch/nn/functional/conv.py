@@ -15,7 +15,7 @@ from mytorch.tensor import Tensor
 
 from .layout import Pair, Window, batch_first, batch_last, padded, pair
 
-_BLOCK = 1 << 20  # numbers in an unfolded block
+_BLOCK = 1 << 21  # numbers in an unfolded block
 
 
 def _blocks(height: int, row_size: int) -> Iterator[range]:

@@ -6,7 +6,7 @@ is taken after subtracting the mean, since E[x²] - E[x]² loses all digits when
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -15,34 +15,55 @@ from mytorch.tensor import Tensor
 
 from .layout import batch_first, batch_last
 
+_BLOCK = 1 << 16  # numbers in a block of rows
+
+
+def _row_blocks(rows: np.ndarray) -> Iterator[slice]:
+    """Rows that fit the cache together, so that several passes over them read memory once."""
+    step = max(1, _BLOCK // max(rows.shape[1], 1))
+    for start in range(0, len(rows), step):
+        yield slice(start, start + step)
+
 
 def _standardise(rows: np.ndarray, eps: float) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """rows (R, M) -> deviations from each row's mean (R, M), then mean, variance and 1/std, each (R,)."""
-    share = np.full(rows.shape[1], 1.0 / rows.shape[1], rows.dtype)
-    mean = rows @ share
-    deviation = rows - mean[:, None]
-    # One more step takes out the rounding of the mean, so that a constant row has variance 0.
-    rest = deviation @ share
-    mean += rest
-    deviation -= rest[:, None]
-    variance = np.vecdot(deviation, deviation)
-    variance *= 1.0 / rows.shape[1]
+    """rows (R, M) -> deviations from each row's mean (R, M), then mean, variance and 1/std, each (R, 1)."""
+    count, size = rows.shape
+    share = np.full((size, 1), 1.0 / size, rows.dtype)
+    deviation = np.empty_like(rows)
+    mean, variance = np.empty((2, count, 1), rows.dtype)
+    for block in _row_blocks(rows):
+        part = deviation[block]
+        np.matmul(rows[block], share, out=mean[block])
+        np.subtract(rows[block], mean[block], out=part)
+        # The mean was rounded: without this step a constant row would have a variance.
+        rest = part @ share
+        part -= rest
+        mean[block] += rest
+        np.vecdot(part, part, out=variance[block, 0])
+    variance *= 1.0 / size
     return deviation, mean, variance, 1.0 / np.sqrt(variance + eps)
 
 
-def _standardise_backward(g: np.ndarray, deviation: np.ndarray, inverse: np.ndarray, scale: np.ndarray) -> np.ndarray:
-    """The gradient for rows, from g for `deviation * scale`; inverse is 1/std.
+def _standardise_backward(
+    g: np.ndarray, deviation: np.ndarray, inverse: np.ndarray | float, scale: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """From g for `deviation * scale`, the gradient for rows and the row sums of g * deviation and of g.
 
-    d/dx = scale * (g - mean(g) - deviation * mean(g * deviation) / variance), with the eps in the variance.
+    d/dx = scale * (g - mean(g) - deviation * mean(g * deviation) / std²), inverse being 1/std (with its eps).
     """
-    size = g.shape[1]
-    along = np.vecdot(g, deviation)
-    along *= inverse * inverse * (-1.0 / size)
-    out = deviation * along[:, None]
-    out += g
-    out -= (g @ np.full(size, 1.0 / size, g.dtype))[:, None]
-    out *= scale[:, None]
-    return out
+    count, size = g.shape
+    out = np.empty_like(deviation)
+    along, total = np.empty((2, count, 1), g.dtype)
+    ones = np.ones((size, 1), g.dtype)
+    for block in _row_blocks(g):
+        np.vecdot(g[block], deviation[block], out=along[block, 0])
+        np.matmul(g[block], ones, out=total[block])
+        slope = along[block] * (inverse if isinstance(inverse, float) else inverse[block]) ** 2
+        part = np.multiply(deviation[block], slope * (-1.0 / size), out=out[block])
+        part += g[block]
+        part -= total[block] * (1.0 / size)
+        part *= scale[block]
+    return out, along, total
 
 
 def batch_norm(
@@ -64,35 +85,36 @@ def batch_norm(
             raise ValueError(f"Expected more than 1 value per channel when training, got input size {input.shape}")
         deviation, mean, variance, inverse = _standardise(rows, eps)
         if running_mean is not None:
-            _update(running_mean, mean, momentum)
+            _update(running_mean, mean[:, 0], momentum)
         if running_var is not None:
-            _update(running_var, variance * (size / (size - 1)), momentum)
+            _update(running_var, variance[:, 0] * (size / (size - 1)), momentum)
     else:
         if running_mean is None or running_var is None:
             raise ValueError("Expected running_mean and running_var to be not None when training=False")
         deviation = rows - running_mean._array[:, None]
-        inverse = 1.0 / np.sqrt(running_var._array + eps)
-    scale = inverse if weight is None else inverse * weight._array
-    out = deviation * scale[:, None]
-    if bias is not None:
-        out += bias._array[:, None]
+        inverse = 1.0 / np.sqrt(running_var._array[:, None] + eps)
+    scale = inverse if weight is None else inverse * weight._array[:, None]
+    out = np.empty_like(rows)
+    for block in _row_blocks(rows):
+        part = np.multiply(deviation[block], scale[block], out=out[block])
+        if bias is not None:
+            part += bias._array[block, None]
     shape = x.shape
-    wants_x, has_weight, has_bias = needs(input), weight is not None, bias is not None
+    parents = tuple(t for t in (input, weight, bias) if t is not None)
 
     def batch_norm_backward(grad: np.ndarray) -> tuple[np.ndarray | None, ...]:
         g = batch_last(grad).reshape(len(scale), -1)
-        gx = None
-        if wants_x:
-            gx = _standardise_backward(g, deviation, inverse, scale) if training else g * scale[:, None]
-            gx = batch_first(gx.reshape(shape))
-        grads: list[np.ndarray | None] = [gx]
-        if has_weight:
-            grads.append(np.vecdot(g, deviation) * inverse)
-        if has_bias:
-            grads.append(g.sum(1))
+        if training:
+            gx, along, total = _standardise_backward(g, deviation, inverse, scale)
+        else:
+            gx, along, total = g * scale, np.vecdot(g, deviation)[:, None], g.sum(1, keepdims=True)
+        grads = [batch_first(gx.reshape(shape))]
+        if weight is not None:
+            grads.append((along * inverse)[:, 0])
+        if bias is not None:
+            grads.append(total[:, 0])
         return tuple(grads)
 
-    parents = tuple(t for t in (input, weight, bias) if t is not None)
     saved = () if weight is None else (weight,)
     return record(batch_first(out.reshape(shape)), parents, batch_norm_backward, saved)
 
@@ -119,27 +141,25 @@ def layer_norm(
         )
     size = int(np.prod(inner))
     normal, _, _, inverse = _standardise(input._array.reshape(-1, size), eps)  # (R, M)
-    normal *= inverse[:, None]
-    out = normal
-    if weight is not None:
-        out = normal * weight._array.reshape(size)
-    if bias is not None:
-        out = out + bias._array.reshape(size) if out is normal else np.add(out, bias._array.reshape(size), out=out)
+    normal *= inverse
     gain = None if weight is None else weight._array.reshape(size)
-    wants_x, has_bias = needs(input), bias is not None
+    out = normal if gain is None else normal * gain
+    if bias is not None:
+        out = out + bias._array.reshape(size)
+    wants_x = needs(input)
 
     def layer_norm_backward(grad: np.ndarray) -> tuple[np.ndarray | None, ...]:
         g = grad.reshape(-1, size)
         ones = np.ones(len(g), g.dtype)
         gx = None
         if wants_x:
-            # normal has variance 1 already, so its own 1/std is 1.
+            # 1/std is in `normal` already.
             inward = g if gain is None else g * gain
-            gx = _standardise_backward(inward, normal, np.ones_like(inverse), inverse).reshape(shape)
+            gx = _standardise_backward(inward, normal, 1.0, inverse)[0].reshape(shape)
         grads: list[np.ndarray | None] = [gx]
-        if gain is not None:
+        if weight is not None:
             grads.append((ones @ (g * normal)).reshape(inner))
-        if has_bias:
+        if bias is not None:
             grads.append((ones @ g).reshape(inner))
         return tuple(grads)
 

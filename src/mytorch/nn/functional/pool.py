@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
-from mytorch.autograd import record
+from mytorch.autograd import needs, record
 from mytorch.tensor import Tensor
 
 from .layout import Pair, Window, batch_first, batch_last, padded, pair
@@ -60,6 +61,8 @@ class _Pooling:
                 f"Given input size: ({shape[1]}x{shape[2]}x{shape[3]}). Calculated output size: "
                 f"({shape[1]}x{self.out[0]}x{self.out[1]}). Output size is too small"
             )
+        self.overlaps = any(step < span for step, span in zip(self.window.stride, self.window.span()))
+        self.number: Any = np.uint8 if kernel[0] * kernel[1] < 256 else np.int32  # counts a window's cells
         # Right of and below the image, windows may reach further than the padding (ceil_mode) or stop short.
         self.reach = [(self.out[k] - 1) * self.window.stride[k] + self.window.span()[k] for k in (0, 1)]
 
@@ -71,8 +74,10 @@ class _Pooling:
         (ph, pw), (h, w) = self.pad, self.size
         return x[:, ph : ph + h, pw : pw + w]
 
-    def taps(self) -> Iterator[tuple[int, int, slice, slice]]:
-        return self.window.taps(range(self.out[0]), self.out[1])
+    def taps(self) -> Iterator[tuple[slice, slice]]:
+        """The pixels that are the first cell of their windows, those that are the second, and so on."""
+        for _, _, down, across in self.window.taps(range(self.out[0]), self.out[1]):
+            yield down, across
 
 
 def max_pool2d(
@@ -91,37 +96,37 @@ def max_pool2d(
     _check_rank(input)
     place = _Pooling(input._array.shape, kernel_size, stride, padding, dilation, ceil_mode)
     x = place.bordered(batch_last(input._array), -np.inf)
-    out: np.ndarray | None = None
-    for _, _, down, across in place.taps():
+    out = np.empty((len(x), *place.out, x.shape[3]), x.dtype)
+    # Which cell of its window each result came from; only a larger one takes over from the first.
+    winner = np.zeros(out.shape if return_indices or needs(input) else (), place.number)
+    for number, (down, across) in enumerate(place.taps()):
         cell = x[:, down, across]
-        out = cell.copy() if out is None else np.maximum(out, cell, out=out)
-    assert out is not None
-
-    def winners() -> Iterator[tuple[slice, slice, np.ndarray]]:
-        """For each cell of the window, which windows it won."""
-        free = np.ones(out.shape, bool)
-        for _, _, down, across in place.taps():
-            won = x[:, down, across] == out
-            won &= free
-            free ^= won
-            yield down, across, won
+        if not number:
+            out[...] = cell
+            continue
+        if winner.ndim:
+            np.maximum(winner, (cell > out) * place.number(number), out=winner)
+        np.maximum(out, cell, out=out)
+    shape = x.shape
 
     def max_pool2d_backward(grad: np.ndarray) -> tuple[np.ndarray]:
         g = batch_last(grad)
-        gx = np.zeros(x.shape, g.dtype)
-        for down, across, won in winners():
-            gx[:, down, across] += g * won
+        gx = np.zeros(shape, g.dtype)
+        for number, (down, across) in enumerate(place.taps()):
+            if place.overlaps:
+                gx[:, down, across] += g * (winner == number)
+            else:
+                np.multiply(g, winner == number, out=gx[:, down, across])
         return (batch_first(place.inner(gx)),)
 
-    saved = (input,) if np.may_share_memory(input._array, x) else ()
-    result = record(batch_first(out), (input,), max_pool2d_backward, saved, saves_output=True)
+    result = record(batch_first(out), (input,), max_pool2d_backward)
     if not return_indices:
         return result
     pixel = np.arange(place.size[0] * place.size[1]).reshape(1, *place.size, 1)
     pixel = place.bordered(pixel, -1)  # the border never wins
     indices = np.zeros(out.shape, np.int64)
-    for down, across, won in winners():
-        indices += pixel[:, down, across] * won
+    for number, (down, across) in enumerate(place.taps()):
+        indices += pixel[:, down, across] * (winner == number)
     return result, Tensor(np.ascontiguousarray(batch_first(indices)))
 
 
@@ -143,18 +148,19 @@ def avg_pool2d(
     x = place.bordered(batch_last(input._array), 0.0)
     shape = x.shape
     share = _share(place, count_include_pad, divisor_override, x.dtype)
-    out: np.ndarray | None = None
-    for _, _, down, across in place.taps():
-        cell = x[:, down, across]
-        out = cell.copy() if out is None else np.add(out, cell, out=out)
-    assert out is not None
+    out = np.zeros((len(x), *place.out, x.shape[3]), x.dtype)
+    for down, across in place.taps():
+        out += x[:, down, across]
     out *= share
 
     def avg_pool2d_backward(grad: np.ndarray) -> tuple[np.ndarray]:
         g = batch_last(grad) * share
         gx = np.zeros(shape, g.dtype)
-        for _, _, down, across in place.taps():
-            gx[:, down, across] += g
+        for down, across in place.taps():
+            if place.overlaps:
+                gx[:, down, across] += g
+            else:
+                gx[:, down, across] = g
         return (batch_first(place.inner(gx)),)
 
     return record(batch_first(out), (input,), avg_pool2d_backward)
