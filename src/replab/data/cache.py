@@ -35,13 +35,13 @@ def root() -> Path:
     return user_cache_path("replab") / "decoded"
 
 
-def content(files: Iterable[tuple[str, Path]], more: str = "") -> str:
+def content(files: Iterable[tuple[str, str | Path]], more: str = "") -> str:
     """A hex digest of these files' names and bytes, and of `more`. Quick if they were seen before."""
     files = list(files)
     quick = sha256(f"{FORMAT} {more}".encode())
     newest = 0
     for name, path in files:
-        stat = path.stat()
+        stat = os.stat(path)
         newest = max(newest, stat.st_mtime_ns, stat.st_ctime_ns)
         facts = (name, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino, stat.st_dev)
         quick.update(repr(facts).encode())
@@ -56,8 +56,8 @@ def content(files: Iterable[tuple[str, Path]], more: str = "") -> str:
             pass
     found = sha256(more.encode())
     for name, path in files:
-        found.update(repr((name, path.stat().st_size)).encode())
-        with path.open("rb") as file:
+        found.update(repr((name, os.stat(path).st_size)).encode())
+        with open(path, "rb") as file:
             while block := file.read(2**20):
                 found.update(block)
     if settled:
@@ -112,7 +112,8 @@ def _keep(made: Decoded, part: Path, entry: Path) -> None:
         if made.labels is not None:
             np.save(part / "labels.npy", made.labels)
         (part / "facts.json").write_text(json.dumps(facts))
-        shutil.rmtree(entry, ignore_errors=True)  # a damaged one
+        if entry.exists() and _read(entry) is None:
+            shutil.rmtree(entry, ignore_errors=True)  # a damaged one
         part.rename(entry)
     except OSError:
         pass  # another process was first, or the disk is full

@@ -50,7 +50,8 @@ def _from_folder(path: Path, size: int | None) -> tuple[str, Decoded]:
     key = cache.content(files, f"folder, empty: {[n for n in names if n.endswith('/')]}, size {size}")
 
     def read(name: str) -> bytes:
-        return links[name].read_bytes()
+        with open(links[name], "rb") as file:
+            return file.read()
 
     return key, cache.decoded(key, lambda allocate: _decode(names, read, path, size, allocate))
 
@@ -62,12 +63,12 @@ def _from_zip(path: Path, size: int | None) -> tuple[str, Decoded]:
     return key, cache.decoded(key, lambda allocate: _decode_zip(path, size, allocate))
 
 
-def _list_folder(top: Path) -> tuple[list[str], dict[str, Path]]:
+def _list_folder(top: Path) -> tuple[list[str], dict[str, str]]:
     """Relative names of all files (and of empty folders, with a `/`), sorted, and where the files are."""
-    links: dict[str, Path] = {}
+    links: dict[str, str] = {}  # plain text: a Path each would take longer than all the rest
     empty = []
 
-    def walk(folder: Path, prefix: str, above: tuple[str, ...] = ()) -> None:
+    def walk(folder: str, prefix: str, above: tuple[str, ...] = ()) -> None:
         real = os.path.realpath(folder)
         if real in above:  # a link back to a folder around it
             return
@@ -76,11 +77,11 @@ def _list_folder(top: Path) -> tuple[list[str], dict[str, Path]]:
             empty.append(prefix)
         for entry in entries:
             if entry.is_dir():
-                walk(Path(entry.path), f"{prefix}{entry.name}/", (*above, real))
+                walk(entry.path, f"{prefix}{entry.name}/", (*above, real))
             else:
-                links[prefix + entry.name] = Path(entry.path)
+                links[prefix + entry.name] = entry.path
 
-    walk(top, "")
+    walk(str(top), "")
     return sorted([*links, *empty]), links
 
 
