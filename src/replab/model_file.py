@@ -153,9 +153,10 @@ _roots: list[Path] = []  # folders of users' files, whose neighbours can be impo
 
 def _forget_other_roots(root: Path) -> None:
     """Neighbours are found in this folder first, not those of the same name beside a file imported before."""
-    for name, module in list(sys.modules.items()):
-        file = getattr(module, "__file__", None)
-        if file and any(other != root and other in Path(file).parents for other in _roots):
+    for name in list(sys.modules):
+        file, place = getattr(sys.modules[name], "__file__", None), name.replace(".", "/")
+        # below one of the folders there may be an environment with torch in it: the very place tells
+        if any(other != root and file in (f"{other}/{place}.py", f"{other}/{place}/__init__.py") for other in _roots):
             del sys.modules[name]
     sys.path[:] = [str(root), *(entry for entry in sys.path if entry != str(root))]
     if root not in _roots:
