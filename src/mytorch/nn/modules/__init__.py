@@ -1,6 +1,19 @@
 """Every layer, one topic a file."""
 
-from .activation import ELU, GELU, LeakyReLU, LogSoftmax, ReLU, ReLU6, Sigmoid, SiLU, Softmax, Softplus, Tanh
+from .activation import (
+    ELU,
+    GELU,
+    LeakyReLU,
+    LogSigmoid,
+    LogSoftmax,
+    ReLU,
+    ReLU6,
+    Sigmoid,
+    SiLU,
+    Softmax,
+    Softplus,
+    Tanh,
+)
 from .attention import MultiheadAttention
 from .container import ModuleDict, ModuleList, ParameterList, Sequential
 from .conv import Conv2d, ConvTranspose2d
@@ -21,7 +34,7 @@ from .module import Module
 from .normalization import BatchNorm1d, BatchNorm2d, GroupNorm, LayerNorm
 from .pooling import AdaptiveAvgPool2d, AvgPool2d, MaxPool2d
 from .rnn import LSTM
-from .shape import Flatten, Unflatten, Upsample
+from .shape import Flatten, Unflatten, Upsample, ZeroPad2d
 from .transformer import TransformerEncoder, TransformerEncoderLayer
 
 __all__ = [
@@ -48,6 +61,7 @@ __all__ = [
     "LayerNorm",
     "LeakyReLU",
     "Linear",
+    "LogSigmoid",
     "LogSoftmax",
     "MSELoss",
     "MaxPool2d",
@@ -70,4 +84,5 @@ __all__ = [
     "TransformerEncoderLayer",
     "Unflatten",
     "Upsample",
+    "ZeroPad2d",
 ]

@@ -99,6 +99,11 @@ class Tanh(_NoSettings):
         return F.tanh(input)
 
 
+class LogSigmoid(_NoSettings):
+    def forward(self, input: Tensor) -> Tensor:
+        return F.logsigmoid(input)
+
+
 class _OverDim(Module):
     def __init__(self, dim: int | None = None):
         super().__init__()

@@ -1,4 +1,4 @@
-"""Layers that only change the shape: Flatten, Unflatten, Upsample."""
+"""Layers that only change the shape: Flatten, Unflatten, ZeroPad2d, Upsample."""
 
 from __future__ import annotations
 
@@ -38,6 +38,20 @@ class Unflatten(Module):
 
     def extra_repr(self) -> str:
         return f"dim={self.dim}, unflattened_size={self.unflattened_size}"
+
+
+class ZeroPad2d(Module):
+    """padding is one number, or (left, right, top, bottom)."""
+
+    def __init__(self, padding: Any):
+        super().__init__()
+        self.padding = (padding,) * 4 if isinstance(padding, int) else tuple(padding)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.pad(input, self.padding, "constant", 0.0)
+
+    def extra_repr(self) -> str:
+        return f"{self.padding}"
 
 
 class Upsample(Module):
