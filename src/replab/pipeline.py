@@ -87,7 +87,7 @@ def choose(
     recipe, cuts = setup.recipe, []
     if searches(setup):
         trials = run_search(record, setup, cost, clock, progress)
-        chosen = best(trials)
+        chosen = best(trials, recipe.search.choose)
         recipe = apply(recipe, chosen.params).replace(epochs=recipe.epochs or chosen.best_epoch)
         if len(trials) < wanted_trials(recipe, setup):
             cuts.append(f"the budget ended the search after {len(trials)} of {wanted_trials(recipe, setup)} trials")

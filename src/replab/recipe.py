@@ -17,6 +17,7 @@ from replab.errors import RecipeError, UnknownName
 
 OPTIMIZERS = ("adam", "adamw", "sgd")
 SCHEDULES = ("constant", "one-cycle", "cosine")
+CHOICES = ("one-standard-error", "best")
 LOSSES = ("cross-entropy", "squared-error")
 BACKENDS = ("torch", "mytorch")
 
@@ -32,6 +33,7 @@ class Search:
     validation: float = 0.2  # of those
     min_validation: int = 300  # on small sets the fractions give way until validation has this many images
     prune: bool = True
+    choose: str = "one-standard-error"  # the smallest rate whose loss is within one s.e. of the best; or best
     lr: tuple[float, float] = (math.exp(-10), math.exp(-4))  # log-uniform
     space: Mapping[str, Any] = field(default_factory=dict)  # further keys: [low, high] or a list of choices
 
@@ -171,6 +173,12 @@ class Recipe:
             ("search.trials must be at least 1", s.trials, s.trials >= 1, "20 is the default"),
             ("search.max_epochs must be at least 1", s.max_epochs, s.max_epochs >= 1, "50 is the default"),
             ("search.patience must be at least 1", s.patience, s.patience >= 1, "5 is the default"),
+            (
+                "search.choose must be one of " + ", ".join(CHOICES),
+                s.choose,
+                s.choose in CHOICES,
+                "best is the notes' protocol",
+            ),
             (
                 "search.fraction must be above 0 and at most 1",
                 s.fraction,

@@ -44,7 +44,7 @@ def summary(record: Record) -> list[tuple[str, str]]:
     lines += [
         (
             "learning rate",
-            f"{chosen.lr:.4g}" + (f" (best of {len(trials)} trials)" if trials else " (given)"),
+            f"{chosen.lr:.4g}" + (f" (from {len(trials)} trials)" if trials else " (given)"),
         ),
         (
             "epochs",
@@ -148,7 +148,7 @@ def _figures(record: Record) -> dict[str, Callable[[], Any]]:
         "curves": lambda: curves(record.read_lines("epochs.jsonl"), title=f"{chosen.model} on {seen['data']}"),
     }
     if trials:
-        found["search"] = lambda: search([t.to_dict() for t in trials], best(trials).number)
+        found["search"] = lambda: search([t.to_dict() for t in trials], best(trials, chosen.search.choose).number)
     if "logits" in kept:
         logits, labels = kept["logits"], kept["labels"]
         probability = np.exp(log_softmax(logits.astype(np.float64)))

@@ -35,6 +35,7 @@ class Trial:
     state: str  # complete, pruned or failed
     value: float | None = None
     best_epoch: int = 0
+    error: float = 0.0  # standard error of the value, over the validation images
     losses: list[float] = field(default_factory=list)  # validation objective, an epoch each
     reason: str = ""
 
@@ -156,39 +157,50 @@ def _trial(recipe: Recipe, run_trial: Callable[[Recipe], Iterator[Row]], asked: 
     params = dict(asked.params)
     patience = recipe.search.patience if recipe.schedule == "constant" else math.inf  # a schedule runs its length
     losses: list[float] = []
-    best_epoch = 0
+    best_epoch, error = 0, 0.0
     state, reason = "complete", ""
     rows = run_trial(apply(recipe, params).replace(epochs=recipe.epochs or recipe.search.max_epochs))
     try:
         for row in rows:
-            loss = next(value for key, value in row.items() if key == "val_loss")
+            loss = row["val_loss"]
             if not math.isfinite(loss):
                 raise Diverged(f"validation loss is {loss} in epoch {len(losses) + 1}")
             losses.append(loss)
             asked.report(loss, len(losses))
             if loss <= min(losses):
-                best_epoch = len(losses)
+                best_epoch, error = len(losses), row.get("val_loss_se", 0.0)
             if len(losses) - best_epoch >= patience:
                 break
             improving = best_epoch == len(losses)
             if not improving and asked.should_prune():
                 state, reason = "pruned", f"behind the median of earlier trials at epoch {len(losses)}"
                 break
-    except Diverged as error:
-        state, reason = "failed", str(error)
+    except Diverged as fault:
+        state, reason = "failed", str(fault)
     finally:
         rows.close()  # type: ignore[attr-defined]
     value = min(losses) if losses and state != "failed" else None
-    return Trial(number, params, state, value, best_epoch, losses, reason)
+    return Trial(number, params, state, value, best_epoch, error, losses, reason)
 
 
-def best(trials: list[Trial]) -> Trial:
-    """The complete trial of least value; a pruned one had no chance to be measured to its end."""
+def best(trials: list[Trial], choose: str = "best") -> Trial:
+    """The complete trial of least value; a pruned one had no chance to be measured to its end.
+
+    `one-standard-error`: the smallest rate among those that are as good but for noise. The least of many noisy minima
+    favours large rates, whose curves jump; the model that counts is the last epoch's, and small rates end steadily.
+    """
     complete = [t for t in trials if t.state == "complete" and t.value is not None]
     if not complete:
         reasons = "; ".join(sorted({t.reason for t in trials})) or "no trial was run"
         raise ReplabError(f"no trial of {len(trials)} finished ({reasons}); give --lr, or a lower range in search.lr")
-    return min(complete, key=lambda t: t.value if t.value is not None else math.inf)
+    least = min(complete, key=_value)
+    if choose == "best" or "lr" not in least.params:
+        return least
+    return min((t for t in complete if _value(t) <= _value(least) + least.error), key=lambda t: t.params["lr"])
+
+
+def _value(trial: Trial) -> float:
+    return math.inf if trial.value is None else trial.value
 
 
 def check_space(recipe: Recipe, model_params: set[str]) -> None:

@@ -52,10 +52,15 @@ class Classify:
         """Loss without smoothing, accuracy, and calibration error, from logits and labels alone."""
         logits = outputs["logits"].astype(np.float64)
         if self.loss == "squared-error":
-            loss = float(((logits - np.eye(logits.shape[1])[labels]) ** 2).mean())
+            losses = ((logits - np.eye(logits.shape[1])[labels]) ** 2).mean(1)
         else:
-            loss = float(-log_softmax(logits)[np.arange(len(labels)), labels].mean())
-        return {"loss": loss, "accuracy": accuracy(logits, labels), "ece": calibration_error(logits, labels)}
+            losses = -log_softmax(logits)[np.arange(len(labels)), labels]
+        return {
+            "loss": float(losses.mean()),
+            "loss_se": float(losses.std() / np.sqrt(len(losses))),  # how sure the mean is
+            "accuracy": accuracy(logits, labels),
+            "ece": calibration_error(logits, labels),
+        }
 
 
 def log_softmax(logits: np.ndarray) -> np.ndarray:
