@@ -64,6 +64,15 @@ def set_float32_matmul_precision(precision: str) -> None:
     """Nothing to change: float32 products are always float32."""
 
 
+def set_default_device(where: Any) -> None:
+    dtypes.require_cpu(where)
+
+
+def compile(model: Any = None, **options: Any) -> Any:
+    """The model itself: there is nothing to compile, and torch's compiled models give the same numbers too."""
+    return model if model is not None else (lambda m: m)
+
+
 def __getattr__(name: str) -> Any:
     if name in ("datasets", "transforms", "compat"):  # not part of torch: imported when asked for
         return importlib.import_module(f"mytorch.{name}")

@@ -13,11 +13,12 @@ import numpy as np
 from .dtypes import of_array
 from .gradmode import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
 from .graph import Node, edge_of, needs, record, record_view, replace_history
-from .tensor import Tensor, attach
+from .naming import attach
+from .tensor import Tensor
 
 __all__ = [
-    "Function", "Node", "backward", "edge_of", "enable_grad", "grad", "inference_mode", "is_grad_enabled", "needs",
-    "no_grad", "record", "record_view", "replace_history", "set_grad_enabled",
+    "Function", "Node", "Variable", "backward", "edge_of", "enable_grad", "grad", "inference_mode", "is_grad_enabled",
+    "needs", "no_grad", "record", "record_view", "replace_history", "set_grad_enabled",
 ]  # fmt: skip
 
 _order = attrgetter("order")
@@ -217,6 +218,11 @@ def register_hook(self: Tensor, hook: Callable) -> HookHandle:
         self._node.hooks = hooks = self._node.hooks if self._node.hooks is not None else []
     hooks.append(hook)
     return HookHandle(hooks, hook)
+
+
+def Variable(data: Tensor, requires_grad: bool = False) -> Tensor:
+    """Of old: a tensor over the same memory, without history."""
+    return data.detach().requires_grad_(requires_grad)
 
 
 attach(backward, retain_grad, register_hook)

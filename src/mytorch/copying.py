@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from .tensor import Tensor, attach
+from .naming import attach
+from .tensor import Tensor
 
 
 def deepcopy(self: Tensor, memo: dict) -> Tensor:

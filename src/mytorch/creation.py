@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from .dtypes import BY_NAME, default, of_array, require_cpu, to_numpy
+from .naming import attach
 from .ops.shape import sizes_of
-from .tensor import Tensor, attach
+from .tensor import Tensor
 
 
 def _values(data: Any, dtype: Any) -> np.ndarray:

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from .dtypes import default, require_cpu, to_numpy
+from .naming import attach
 from .ops.shape import sizes_of
-from .tensor import Tensor, attach
+from .tensor import Tensor
 
 
 class Generator:
@@ -92,7 +93,8 @@ def _made(array: np.ndarray, device: Any, requires_grad: bool) -> Tensor:
 
 
 def rand(
-    *size: Any,
+    *sizes: Any,
+    size: Any = None,
     generator: Any = None,
     dtype: Any = None,
     device: Any = None,
@@ -100,11 +102,12 @@ def rand(
     **_: Any,
 ) -> Tensor:
     kind = default() if dtype is None else to_numpy(dtype)
-    return _made(_uniform(sizes_of(size), kind, generator), device, requires_grad)
+    return _made(_uniform(sizes_of(sizes, size), kind, generator), device, requires_grad)
 
 
 def randn(
-    *size: Any,
+    *sizes: Any,
+    size: Any = None,
     generator: Any = None,
     dtype: Any = None,
     device: Any = None,
@@ -112,7 +115,7 @@ def randn(
     **_: Any,
 ) -> Tensor:
     kind = default() if dtype is None else to_numpy(dtype)
-    return _made(_normal(sizes_of(size), kind, generator), device, requires_grad)
+    return _made(_normal(sizes_of(sizes, size), kind, generator), device, requires_grad)
 
 
 def rand_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:

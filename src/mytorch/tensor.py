@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -70,6 +70,8 @@ class Tensor:
     __le__: Any
     __gt__: Any
     __ge__: Any
+    __eq__: Any
+    __ne__: Any
     __getitem__: Any
     __setitem__: Any
 
@@ -159,6 +161,9 @@ class Tensor:
         if dtype is not None and array.dtype != dtype:
             return array.astype(dtype)
         return array.copy() if copy else array
+
+    def __array_wrap__(self, array: np.ndarray, context: Any = None, return_scalar: bool = False) -> Tensor:
+        return Tensor(array)  # np.sin(tensor) is a tensor, as in torch
 
     def item(self) -> Any:
         if self._array.size != 1:
@@ -269,18 +274,6 @@ class Tensor:
         if dtype is None:
             return f"torch.{of_array(self._array).legacy}"
         return self.to(BY_NAME[dtype.rpartition(".")[2]] if isinstance(dtype, str) else dtype)
-
-
-def named(*functions: Callable, **aliases: Any) -> dict[str, Any]:
-    return {f.__name__: f for f in functions} | aliases
-
-
-def attach(*functions: Callable, **aliases: Any) -> dict[str, Any]:
-    """Make functions (by their names, or the names given) methods of Tensor; the table is returned."""
-    table = named(*functions, **aliases)
-    for name, function in table.items():
-        setattr(Tensor, name, function)
-    return table
 
 
 def _legacy(data: Any, sizes: tuple) -> np.ndarray:

@@ -211,6 +211,23 @@ def test_the_default_dtype(t):
         t.set_default_dtype(t.float32)
 
 
+def test_what_changes_nothing():
+    assert mytorch.compile(len) is len
+    assert mytorch.compile(mode="default")(len) is len
+    mytorch.set_default_device("cpu")
+    mytorch.use_deterministic_algorithms(True)
+    mytorch.set_float32_matmul_precision("high")
+    with pytest.raises(AssertionError, match="Torch not compiled with CUDA enabled"):
+        mytorch.set_default_device("cuda")
+
+
+@BOTH
+def test_numpy_functions_of_tensors(t):
+    x = t.tensor([0.0, 1.0])
+    assert t.is_tensor(np.exp(x))
+    assert np.stack([x, x]).shape == (2, 2)
+
+
 def test_norms_of_linalg():
     check(lambda t, a: (t.linalg.norm(a), t.linalg.vector_norm(a, 3, dim=1), t.linalg.norm(a, dim=1, ord=1)), (3, 4))
     with pytest.raises(NotImplementedError, match="Frobenius norm"):

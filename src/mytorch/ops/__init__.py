@@ -7,6 +7,7 @@ from typing import Any
 from . import (
     arrange,
     compare,
+    composed,
     convert,
     elementwise,
     gather,
@@ -24,7 +25,7 @@ from . import (
 MODULES = (elementwise, pointwise, compare, reduce, statistics, order, shape, arrange, index, gather, linalg, convert)
 FUNCTIONS: dict[str, Any] = {
     name: function
-    for module in MODULES
+    for module in (*MODULES, composed)
     for name, function in {**getattr(module, "METHODS", {}), **getattr(module, "FUNCTIONS", {})}.items()
     if not name.startswith("__")
 }

@@ -9,7 +9,8 @@ import numpy as np
 
 from ..gradmode import state as mode
 from ..graph import Node, edge_of, record, record_view
-from ..tensor import Tensor, attach, named
+from ..naming import attach, named, numpy_names
+from ..tensor import Tensor
 from .broadcast import mismatch
 from .index import getitem
 from .reduce import axis_of
@@ -45,6 +46,7 @@ def pieces(input: Tensor, keys: list[tuple]) -> tuple[Tensor, ...]:
     return tuple(out)
 
 
+@numpy_names
 def split(input: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
     shape = input._array.shape
     axis = axis_of(dim, len(shape))
@@ -66,6 +68,7 @@ def split(input: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Ten
     return pieces(input, [(*lead, slice(end - size, end)) for size, end in zip(sizes, ends)])
 
 
+@numpy_names
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     n = input._array.shape[axis_of(dim, input._array.ndim)]
     return split(input, max(1, -(-n // chunks)), dim)
@@ -80,6 +83,7 @@ def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple
     return split(input, sizes, dim)
 
 
+@numpy_names
 def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     shape = input._array.shape
     axis = axis_of(dim, len(shape))
@@ -96,8 +100,8 @@ def select(input: Tensor, dim: int, index: int) -> Tensor:
     return getitem(input, (*(slice(None),) * axis_of(dim, input._array.ndim), index))
 
 
-def repeat(input: Tensor, *repeats: Any) -> Tensor:
-    a, times = input._array, sizes_of(repeats)
+def repeat(input: Tensor, *sizes: Any, repeats: Any = None) -> Tensor:
+    a, times = input._array, sizes_of(sizes, repeats)
     if len(times) < a.ndim:
         raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
     shape = (1,) * (len(times) - a.ndim) + a.shape
@@ -106,8 +110,8 @@ def repeat(input: Tensor, *repeats: Any) -> Tensor:
     return record(np.tile(a, times), (input,), lambda g: (g.reshape(apart).sum(axes).reshape(a.shape),))
 
 
-def tile(input: Tensor, *dims: Any) -> Tensor:
-    times = sizes_of(dims)
+def tile(input: Tensor, *sizes: Any, dims: Any = None) -> Tensor:
+    times = sizes_of(sizes, dims)
     return repeat(input, (1,) * (input._array.ndim - len(times)) + tuple(times))
 
 
@@ -120,8 +124,8 @@ def repeat_interleave(input: Tensor, repeats: Any, dim: int | None = None) -> Te
     return getitem(input, (*(slice(None),) * axis, Tensor(source)))
 
 
-def flip(input: Tensor, *dims: Any) -> Tensor:
-    axes = tuple([axis_of(d, input._array.ndim) for d in sizes_of(dims)])
+def flip(input: Tensor, *axes: Any, dims: Any = None) -> Tensor:
+    axes = tuple([axis_of(d, input._array.ndim) for d in sizes_of(axes, dims)])
     return record(np.flip(input._array, axes).copy(), (input,), lambda g: (np.flip(g, axes),))
 
 
@@ -210,17 +214,17 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
     return tuple(grids)
 
 
-def _at_least(input: Tensor, ndim: int) -> Tensor:
+def at_least(input: Tensor, ndim: int) -> Tensor:
     return reshape(input, (1,) * (ndim - input._array.ndim) + input._array.shape) if input._array.ndim < ndim else input
 
 
 def hstack(tensors: Sequence[Tensor]) -> Tensor:
-    parts = [_at_least(t, 1) for t in tensors]
+    parts = [at_least(t, 1) for t in tensors]
     return cat(parts, 0 if parts[0]._array.ndim == 1 else 1)
 
 
 def vstack(tensors: Sequence[Tensor]) -> Tensor:
-    return cat([_at_least(t, 2) for t in tensors], 0)
+    return cat([at_least(t, 2) for t in tensors], 0)
 
 
 METHODS = attach(

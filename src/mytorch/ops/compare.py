@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import common, default
-from ..tensor import Tensor, attach, named
+from ..naming import attach, named, numpy_names
+from ..tensor import Tensor
 from .broadcast import both_arrays, mismatch, quiet
 from .reduce import axes_of
 
@@ -103,10 +104,12 @@ def equal(input: Tensor, other: Tensor) -> bool:
     return input._array.shape == other._array.shape and bool((input._array == other._array).all())
 
 
+@numpy_names
 def all(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     return Tensor(np.asarray(np.all(input._array, axes_of(dim, input._array.ndim), keepdims=keepdim)))
 
 
+@numpy_names
 def any(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
     return Tensor(np.asarray(np.any(input._array, axes_of(dim, input._array.ndim), keepdims=keepdim)))
 

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import BY_NAME, device, dtype, require_cpu, to_numpy
-from ..tensor import Tensor, attach, named
+from ..naming import attach, named
+from ..tensor import Tensor
 from .broadcast import cast, promoted
 from .shape import clone
 

@@ -8,7 +8,8 @@ import numpy as np
 
 from ..autograd import record
 from ..dtypes import common, default
-from ..tensor import Tensor, attach, named
+from ..naming import attach, named
+from ..tensor import Tensor
 from .broadcast import both_arrays, cast, floating, mismatch, operand, promoted, quiet, unbroadcast
 
 
@@ -238,10 +239,15 @@ def floor_divide(input: Tensor, other: Any) -> Tensor:
         return Tensor(np.floor_divide(a.astype(kind, copy=False), b.astype(kind, copy=False)))
 
 
+def rfloor_divide(input: Tensor, other: Any) -> Tensor:
+    return floor_divide(Tensor(operand(other, input._array)), input)
+
+
 METHODS = attach(
     add, sub, mul, div, pow, neg, sqrt, exp, log, trunc, floor_divide, subtract=sub, multiply=mul,
     divide=div, true_divide=div, negative=neg, fix=trunc, __add__=add, __radd__=add, __sub__=sub,
     __rsub__=rsub, __mul__=mul, __rmul__=mul, __truediv__=div, __rtruediv__=rdiv, __neg__=neg,
     __pos__=positive, __pow__=pow, __rpow__=rpow, __floordiv__=floor_divide,
+    __rfloordiv__=rfloor_divide,
 )  # fmt: skip
 FUNCTIONS = named(rsub)

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..autograd import record
-from ..tensor import Tensor, attach
+from ..naming import attach
+from ..tensor import Tensor
 from . import inplace
 from .broadcast import cast
 from .index import getitem

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..autograd import record, record_view
-from ..tensor import Tensor, attach
+from ..naming import attach
+from ..tensor import Tensor
 
 
 def steps_of(key: Any) -> tuple[list[tuple], bool, list[Tensor]]:

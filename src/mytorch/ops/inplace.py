@@ -13,7 +13,8 @@ import numpy as np
 from ..dtypes import of_array
 from ..gradmode import state as grad_mode
 from ..graph import edge_of, record, replace_history
-from ..tensor import Tensor, attach
+from ..naming import attach
+from ..tensor import Tensor
 from . import elementwise, index, pointwise
 from .broadcast import cast, mismatch, quiet, unbroadcast
 

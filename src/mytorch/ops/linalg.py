@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..autograd import record
-from ..tensor import Tensor, attach, named
+from ..naming import attach, named
+from ..tensor import Tensor
 from .broadcast import unbroadcast
 from .elementwise import add, mul
 from .shape import permute, reshape, unsqueeze

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..autograd import record
-from ..tensor import Tensor, attach, named
+from ..naming import attach, named, numpy_names
+from ..tensor import Tensor
 from .reduce import axis_of
 
 
@@ -38,6 +39,7 @@ def _order(a: np.ndarray, axis: int, descending: bool) -> np.ndarray:
     return np.flip(n - 1 - np.argsort(np.flip(a, axis), axis, kind="stable"), axis)
 
 
+@numpy_names
 def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Sorted:
     a = input._array
     if not a.ndim:
@@ -46,10 +48,12 @@ def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = 
     return _taken(input, np.ascontiguousarray(_order(a, axis, descending)), axis)
 
 
+@numpy_names
 def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
     return sort(input.detach(), dim, descending)[1]
 
 
+@numpy_names
 def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Sorted:
     a = input._array
     axis = axis_of(dim, a.ndim)

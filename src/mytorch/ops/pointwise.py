@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..autograd import record
-from ..tensor import Tensor, attach, named
+from ..naming import attach, named
+from ..tensor import Tensor
 from .broadcast import cast, floating, mismatch, promoted, quiet, unbroadcast
 
 
@@ -164,9 +165,8 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
         raise RuntimeError(
             f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype}"
         )
-    if not isinstance(input, Tensor) and not isinstance(other, Tensor):
-        input = Tensor(np.asarray(input, np.result_type(input, other)))
-        input = floating(input) if input._array.dtype.kind == "f" else input
+    if not isinstance(input, Tensor) and not isinstance(other, Tensor):  # two numbers: as if mixed into booleans
+        input, other = promoted(Tensor(np.zeros((), np.bool_)), input)[1], other
     a, b = promoted(input, other)
     sa, sb = a._array.shape, b._array.shape
     try:

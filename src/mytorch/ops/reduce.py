@@ -8,7 +8,8 @@ import numpy as np
 
 from ..autograd import record
 from ..dtypes import INT64, to_numpy
-from ..tensor import Tensor, attach
+from ..naming import attach, numpy_names
+from ..tensor import Tensor
 from .broadcast import cast
 from .pointwise import maximum, minimum
 
@@ -46,6 +47,7 @@ def spread(g: np.ndarray, shape: tuple[int, ...], axes: tuple[int, ...] | None, 
     return np.broadcast_to(g, shape)
 
 
+@numpy_names
 def sum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     if dtype is not None:
         input = cast(input, to_numpy(dtype))
@@ -55,6 +57,7 @@ def sum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = N
     return record(out, (input,), lambda g: (spread(g, shape, axes, keepdim),))
 
 
+@numpy_names
 def mean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     if dtype is not None:
         input = cast(input, to_numpy(dtype))
@@ -101,10 +104,12 @@ def _extreme(input: Tensor, dim: Any, keepdim: bool, where: Any, whole: Any, pai
     return Extreme(values, Tensor(at.reshape(squeezed)))
 
 
+@numpy_names
 def max(input: Tensor, dim: Any = None, keepdim: bool = False) -> Any:
     return _extreme(input, dim, keepdim, np.argmax, np.max, maximum)
 
 
+@numpy_names
 def min(input: Tensor, dim: Any = None, keepdim: bool = False) -> Any:
     return _extreme(input, dim, keepdim, np.argmin, np.min, minimum)
 

@@ -9,13 +9,16 @@ import numpy as np
 
 from ..autograd import record, record_view
 from ..dtypes import common
-from ..tensor import Tensor, attach, named
+from ..naming import attach, named, numpy_names
+from ..tensor import Tensor
 from .broadcast import cast, unbroadcast
 from .reduce import axis_of
 
 
-def sizes_of(args: tuple) -> tuple:
-    """reshape(2, 3) and reshape((2, 3)) are one."""
+def sizes_of(args: tuple, named: Any = None) -> tuple:
+    """reshape(2, 3), reshape((2, 3)) and reshape(shape=(2, 3)) are one."""
+    if named is not None:
+        args = (named,)
     if len(args) == 1 and not isinstance(args[0], (int, np.integer, Tensor)):
         return tuple(args[0])
     return args
@@ -29,10 +32,10 @@ def _view(array: np.ndarray, input: Tensor, backward: Any) -> Tensor:
     return record(array, (input,), lambda g: (backward(g),))
 
 
-def reshape(input: Tensor, *shape: Any) -> Tensor:
+def reshape(input: Tensor, *sizes: Any, shape: Any = None) -> Tensor:
     a = input._array
     own = a.shape
-    sizes = sizes_of(shape)
+    sizes = sizes_of(sizes, shape)
     try:
         out = a.reshape(sizes)
     except ValueError:
@@ -40,11 +43,11 @@ def reshape(input: Tensor, *shape: Any) -> Tensor:
     return _view(out, input, lambda g: g.reshape(own))
 
 
-def view(input: Tensor, *shape: Any) -> Tensor:
+def view(input: Tensor, *shape: Any, size: Any = None) -> Tensor:
     a = input._array
     if len(shape) == 1 and not isinstance(shape[0], (int, np.integer, tuple, list, Tensor)):
         raise NotImplementedError("mytorch's Tensor.view takes sizes; use .to(dtype) to convert a dtype")
-    out = reshape(input, *shape)
+    out = reshape(input, *shape, shape=size)
     # Images come out of convolutions with the batch last in memory (nn/functional/layout.py). In torch they are
     # contiguous, and a script may view them: then reshape's copy has to do.
     image = a.ndim > 2 and a.transpose(*range(1, a.ndim), 0).flags.c_contiguous
@@ -97,9 +100,9 @@ def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
     return record_view(a.swapaxes(i, j), input, lambda g: g.swapaxes(i, j))
 
 
-def permute(input: Tensor, *dims: Any) -> Tensor:
+def permute(input: Tensor, *order: Any, dims: Any = None) -> Tensor:
     a = input._array
-    order = tuple([axis_of(d, a.ndim) for d in sizes_of(dims)])
+    order = tuple([axis_of(d, a.ndim) for d in sizes_of(order, dims)])
     if sorted(order) != list(range(a.ndim)):
         raise RuntimeError(f"permute(dims): repeated or missing dims in {list(order)} for a tensor of {a.ndim} dims")
     back = tuple(np.argsort(order).tolist())
@@ -125,6 +128,7 @@ def _matrix_transpose(input: Tensor) -> Tensor:
     return transpose(input, -2, -1)
 
 
+@numpy_names
 def squeeze(input: Tensor, dim: Any = None) -> Tensor:
     a = input._array
     shape = a.shape
@@ -136,6 +140,7 @@ def squeeze(input: Tensor, dim: Any = None) -> Tensor:
     return _view(out, input, lambda g: g.reshape(shape))
 
 
+@numpy_names
 def unsqueeze(input: Tensor, dim: int) -> Tensor:
     a = input._array
     axis = axis_of(dim, a.ndim + 1)
@@ -143,10 +148,10 @@ def unsqueeze(input: Tensor, dim: int) -> Tensor:
     return record_view(np.expand_dims(a, axis), input, lambda g: g.reshape(shape))
 
 
-def expand(input: Tensor, *sizes: Any) -> Tensor:
+def expand(input: Tensor, *sizes: Any, size: Any = None) -> Tensor:
     a = input._array
     shape = a.shape
-    wanted = [int(s) for s in sizes_of(sizes)]
+    wanted = [int(s) for s in sizes_of(sizes, size)]
     lead = len(wanted) - len(shape)
     full = [shape[i - lead] if n == -1 and i >= lead else n for i, n in enumerate(wanted)]
     try:
@@ -180,6 +185,7 @@ def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
     return record(input._array.copy(), (input,), lambda g: (g,))
 
 
+@numpy_names
 def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     tensors = list(tensors)
     if not tensors:
@@ -199,6 +205,7 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     return record(out, tensors, lambda g: np.split(g, ends, axis))
 
 
+@numpy_names
 def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     tensors = _one_dtype(list(tensors))
     arrays = [t._array for t in tensors]

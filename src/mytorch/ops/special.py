@@ -6,17 +6,20 @@ from typing import Any
 
 import numpy as np
 
+from ..naming import attach, numpy_names
 from ..nn.functional import activation
-from ..tensor import Tensor, attach
+from ..tensor import Tensor
 from .pointwise import unary
 
 erf = unary("erf", activation.erf, lambda x, y: x.dtype.type(2 / np.sqrt(np.pi)) * np.exp(-x * x))
 
 
+@numpy_names
 def softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
     return activation.softmax(input, dim, dtype=dtype)
 
 
+@numpy_names
 def log_softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
     return activation.log_softmax(input, dim, dtype=dtype)
 

@@ -8,7 +8,8 @@ import numpy as np
 
 from ..autograd import record
 from ..dtypes import INT64, to_numpy
-from ..tensor import Tensor, attach, named
+from ..naming import attach, named, numpy_names
+from ..tensor import Tensor
 from .broadcast import cast, quiet
 from .reduce import Extreme, axes_of, axis_of, spread
 
@@ -19,6 +20,7 @@ def _correction(unbiased: Any, correction: Any) -> float:
     return 1.0 if unbiased is None or unbiased else 0.0
 
 
+@numpy_names
 def var(
     input: Tensor, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: Any = None
 ) -> Tensor:
@@ -37,6 +39,7 @@ def var(
     return record(out, (input,), lambda g: (centred * spread(g * (2 * scale), shape, axes, keepdim),))
 
 
+@numpy_names
 def std(
     input: Tensor, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: Any = None
 ) -> Tensor:
@@ -62,6 +65,7 @@ def std_mean(
     return std(input, dim, unbiased, keepdim, correction=correction), input.mean(dim, keepdim)
 
 
+@numpy_names
 def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Tensor:
     """The p-norm of the elements (2 by default): 0, 1, 2, any number or infinity."""
     if dtype is not None:
@@ -98,13 +102,14 @@ def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, 
             return (np.zeros(shape, g.dtype),)
         if np.isinf(p):
             hit = np.abs(a) == full
-            return (g * np.sign(a) * hit / hit.sum(axis, keepdims=True),)
+            return ((g * np.sign(a) * hit / hit.sum(axis, keepdims=True)).astype(a.dtype),)
         slope = np.sign(a) * (np.abs(a) / safe) ** (p - 1)
         return (np.asarray(g * np.where(full == 0, 0, slope), a.dtype),)
 
     return record(out, (input,), norm_backward, (input,))
 
 
+@numpy_names
 def logsumexp(input: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
     """log(sum(exp(x))) with the maximum taken out first, so that nothing overflows."""
     a = input._array
@@ -124,6 +129,7 @@ def logsumexp(input: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
     )
 
 
+@numpy_names
 def prod(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     if dtype is not None:
         input = cast(input, to_numpy(dtype))
@@ -144,6 +150,7 @@ def prod(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = 
     return record(out, (input,), prod_backward, (input,))
 
 
+@numpy_names
 def cumsum(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
     if dtype is not None:
         input = cast(input, to_numpy(dtype))
@@ -155,6 +162,7 @@ def cumsum(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
     return record(out, (input,), lambda g: (np.flip(np.cumsum(np.flip(g, axis), axis), axis),))
 
 
+@numpy_names
 def cumprod(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
     if dtype is not None:
         input = cast(input, to_numpy(dtype))
@@ -181,10 +189,12 @@ def _at(input: Tensor, dim: int | None, keepdim: bool, function: Any) -> Tensor:
     return Tensor(np.asarray(function(a, axis_of(dim, a.ndim), keepdims=keepdim)))
 
 
+@numpy_names
 def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
     return _at(input, dim, keepdim, np.argmax)
 
 
+@numpy_names
 def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
     return _at(input, dim, keepdim, np.argmin)
 
@@ -204,14 +214,17 @@ def _amost(input: Tensor, dim: Any, keepdim: bool, function: Any) -> Tensor:
     return record(out, (input,), amost_backward, (input,))
 
 
+@numpy_names
 def amax(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
     return _amost(input, dim, keepdim, np.max)
 
 
+@numpy_names
 def amin(input: Tensor, dim: Any = (), keepdim: bool = False) -> Tensor:
     return _amost(input, dim, keepdim, np.min)
 
 
+@numpy_names
 def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     """The lower of the two middle elements, as in torch."""
     from .order import sort
@@ -225,6 +238,7 @@ def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     return Extreme(values[(*take, middle)], indices[(*take, middle)])
 
 
+@numpy_names
 def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
     return Tensor(np.asarray(np.count_nonzero(input._array, axes_of(dim, input._array.ndim)), np.int64))
 
