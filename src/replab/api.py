@@ -39,6 +39,8 @@ def run(
     base = recipe if isinstance(recipe, Recipe) else Recipe.read(recipe) if recipe else Recipe()
     if trials is not None:
         settings["search"] = {**settings.get("search", {}), "trials": trials}
+    if "params" in settings:
+        settings["params"] = {**base.params, **settings["params"]}
     if data is not None:
         settings["data"] = str(data)
     if isinstance(model, str):

@@ -50,7 +50,7 @@ class Recipe:
     normalise: str = "dataset"  # dataset, half, none, computed, or m1,m2,m3/s1,s2,s3
     augment: tuple[str, ...] = ()
     augmented_copy: str = ""  # train on one fixed augmented copy of each image too: affine=10:3:0.1
-    limit: int | None = None  # at most this many training images (and a fifth as many test images)
+    limit: int | None = None  # at most this many training images, and as many test images
     seed: int = 3407
     batch_size: int = 128
     optimizer: str = "adam"
@@ -93,7 +93,7 @@ class Recipe:
             (
                 "weight_decay must not be negative",
                 self.weight_decay,
-                self.weight_decay >= 0,
+                0 <= self.weight_decay < math.inf,
                 "0 turns it off",
             ),
             ("momentum must be from 0 to below 1", self.momentum, 0 <= self.momentum < 1, "0.9 is common"),
@@ -179,6 +179,7 @@ class Recipe:
                 s.choose in CHOICES,
                 "best is the notes' protocol",
             ),
+            ("search.min_validation must be at least 1", s.min_validation, s.min_validation >= 1, "300 is the default"),
             (
                 "search.fraction must be above 0 and at most 1",
                 s.fraction,
@@ -194,7 +195,7 @@ class Recipe:
             (
                 "search.lr must be [low, high] with 0 < low < high",
                 list(s.lr),
-                0 < low < high,
+                0 < low < high < math.inf,
                 "the default is e^-10 to e^-4",
             ),
         ]
@@ -216,20 +217,23 @@ class Recipe:
 
     def command(self, file: Path) -> str:
         """The command that runs this recipe again: by flags where there are flags for all of it, else by its file."""
-        default = Recipe()
+        default, by_file = Recipe(), shlex.join(["replab", "run", "--recipe", str(file)])
         words = ["replab", "run", self.model]
         for f in dataclasses.fields(self):
             value = getattr(self, f.name)
             if f.name in ("model", "params", "search") or value == getattr(default, f.name):
                 continue
-            text = ",".join(value) if isinstance(value, tuple) else f"{value:g}s" if f.name == "budget" else str(value)
+            text = ",".join(value) if isinstance(value, tuple) else str(value)
+            if f.name == "task" or (f.name == "budget" and (not re.fullmatch(r"[\d.]+", text))):
+                return by_file
             words += ["--" + f.name.replace("_", "-"), text]
         for key, value in self.params.items():
-            words += ["--set", f"{key}={value if isinstance(value, str) else json.dumps(value)}"]
+            as_is = isinstance(value, str) and parse_value(value) == value
+            words += ["--set", f"{key}={value if as_is else json.dumps(value)}"]
         if self.search.trials != default.search.trials:
             words += ["--trials", str(self.search.trials)]
         if dataclasses.replace(self.search, trials=default.search.trials) != default.search:
-            return shlex.join(["replab", "run", "--recipe", str(file)])
+            return by_file
         return shlex.join(words)
 
     def to_toml(self) -> str:
@@ -318,6 +322,8 @@ def _coerce(value: Any, hint: Any, key: str) -> Any:
     text = str(hint)
     if isinstance(value, Search) or (value is None and "None" in text):
         return value
+    if hint is Search:
+        raise RecipeError(f"{key} must be a table of its own, [search], got {value!r}")
     if "tuple" in text:
         values = value.split(",") if isinstance(value, str) else value
         if isinstance(values, (list, tuple)):
@@ -328,6 +334,8 @@ def _coerce(value: Any, hint: Any, key: str) -> Any:
                     return result
     elif "Mapping" in text:
         if isinstance(value, Mapping):
+            for name, inner in value.items():
+                _refuse_unwritable(inner, f"{key}.{name}")
             return dict(value)
     elif "float" in text or hint is float:
         if isinstance(value, (int, float)) and not isinstance(value, bool):
@@ -344,6 +352,18 @@ def _coerce(value: Any, hint: Any, key: str) -> Any:
     raise RecipeError(f"{key} must be {text if '[' in text or '|' in text else wanted}, got {value!r}")
 
 
+def _refuse_unwritable(value: Any, key: str) -> None:
+    """What TOML has no word for could not be read back."""
+    if isinstance(value, Mapping):
+        for name, inner in value.items():
+            _refuse_unwritable(inner, f"{key}.{name}")
+    elif isinstance(value, (list, tuple)):
+        for inner in value:
+            _refuse_unwritable(inner, key)
+    elif not isinstance(value, (bool, int, float, str)):
+        raise RecipeError(f"{key} must be a number, text, true, false or a list of them, got {value!r}; leave it out")
+
+
 def _toml(value: Any) -> str:
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{_key(k)} = {_toml(v)}" for k, v in value.items()) + "}"
@@ -351,8 +371,9 @@ def _toml(value: Any) -> str:
         return "[" + ", ".join(_toml(v) for v in value) + "]"
     if isinstance(value, float):
         return repr(value)
-    return json.dumps(value, ensure_ascii=False)  # strings, ints and booleans are written alike in JSON and TOML
+    # strings, ints and booleans are written alike in JSON and TOML, but for one character
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _key(key: str) -> str:
-    return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else json.dumps(key)
+    return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else _toml(key)

@@ -165,14 +165,14 @@ def _trial(recipe: Recipe, run_trial: Callable[[Recipe], Iterator[Row]], asked: 
             loss = row["val_loss"]
             if not math.isfinite(loss):
                 raise Diverged(f"validation loss is {loss} in epoch {len(losses) + 1}")
+            better = loss < min(losses, default=math.inf)
             losses.append(loss)
             asked.report(loss, len(losses))
-            if loss <= min(losses):
+            if better:
                 best_epoch, error = len(losses), row.get("val_loss_se", 0.0)
             if len(losses) - best_epoch >= patience:
                 break
-            improving = best_epoch == len(losses)
-            if not improving and asked.should_prune():
+            if not better and asked.should_prune():
                 state, reason = "pruned", f"behind the median of earlier trials at epoch {len(losses)}"
                 break
     except Diverged as fault:
