@@ -9,8 +9,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from replab.errors import RecipeError, ReplabError
-from replab.recipe import BACKENDS, CHOICES, LOSSES, OPTIMIZERS, SCHEDULES, Recipe, Search
-from replab.recipe import derive_seed, parse_seconds, parse_settings, parse_value
+from replab.recipe import (
+    BACKENDS,
+    CHOICES,
+    LOSSES,
+    OPTIMIZERS,
+    SCHEDULES,
+    Recipe,
+    Search,
+    derive_seed,
+    parse_seconds,
+    parse_settings,
+    parse_value,
+)
 
 text = st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=8)
 positive = st.floats(1e-12, 1e12)
