@@ -25,13 +25,21 @@ def _blocks(height: int, row_size: int) -> Iterator[range]:
         yield range(start, min(start + step, height))
 
 
+def _matrix(x: np.ndarray, rows: range, groups: int) -> np.ndarray:
+    """Some rows of (C, H, W, N) as (groups, C/groups, rows*W*N), a view."""
+    c, _, w, n = x.shape
+    return x[:, rows.start : rows.stop].reshape(groups, c // groups, len(rows) * w * n)
+
+
 def _unfold(x: np.ndarray, window: Window, rows: range, columns: int, groups: int) -> np.ndarray:
     """(C, H, W, N) -> (groups, C/groups*kh*kw, rows*columns*N): the pixels under each kernel cell."""
+    if window.kernel == window.stride == (1, 1):
+        return _matrix(x, rows, groups)
     c, _, _, n = x.shape
     out = np.empty((c, *window.kernel, len(rows), columns, n), x.dtype)
     for i, j, down, across in window.taps(rows, columns):
         out[:, i, j] = x[:, down, across]
-    return out.reshape(groups, -1, len(rows) * columns * n)
+    return out.reshape(groups, c // groups * out.shape[1] * out.shape[2], len(rows) * columns * n)
 
 
 def correlate(x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None, window: Window, groups: int) -> np.ndarray:
@@ -40,10 +48,9 @@ def correlate(x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None, window
     out = np.empty((o, ho, wo, n), x.dtype)
     matrix = weight.reshape(groups, o // groups, -1)
     for rows in _blocks(ho, weight[0].size * groups * wo * n):
-        block = out[:, rows.start : rows.stop]
-        np.matmul(matrix, _unfold(x, window, rows, wo, groups), out=block.reshape(groups, o // groups, -1))
+        np.matmul(matrix, _unfold(x, window, rows, wo, groups), out=_matrix(out, rows, groups))
         if bias is not None:
-            block += bias[:, None, None, None]
+            out[:, rows.start : rows.stop] += bias[:, None, None, None]
     return out
 
 
@@ -56,7 +63,7 @@ def correlate_input(
     matrix = weight.reshape(groups, o // groups, -1).transpose(0, 2, 1)
     out = np.zeros((c, height, width, n), g.dtype)
     for rows in _blocks(ho, weight[0].size * groups * wo * n):
-        columns = matrix @ g[:, rows.start : rows.stop].reshape(groups, o // groups, -1)
+        columns = matrix @ _matrix(g, rows, groups)
         cells = columns.reshape(c, *window.kernel, len(rows), wo, n)
         for i, j, down, across in window.taps(rows, wo):
             out[:, down, across] += cells[:, i, j]
@@ -69,7 +76,7 @@ def correlate_weight(g: np.ndarray, x: np.ndarray, shape: tuple[int, ...], windo
     out = np.zeros((groups, o // groups, shape[1] * shape[2] * shape[3]), g.dtype)
     for rows in _blocks(ho, out.shape[2] * groups * wo * n):
         columns = _unfold(x, window, rows, wo, groups)
-        out += g[:, rows.start : rows.stop].reshape(groups, o // groups, -1) @ columns.transpose(0, 2, 1)
+        out += _matrix(g, rows, groups) @ columns.transpose(0, 2, 1)
     return out.reshape(shape)
 
 
@@ -113,7 +120,7 @@ def conv2d(
         if wants_w:
             gw = correlate_weight(g, image, w.shape, window, groups)
         if wants_b:
-            gb = g.reshape(len(g), -1).sum(1)
+            gb = g.sum((1, 2, 3))
         return gx, gw, gb
 
     parents = (input, weight) if bias is None else (input, weight, bias)

@@ -116,7 +116,9 @@ def batch_norm(
         return tuple(grads)
 
     saved = () if weight is None else (weight,)
-    return record(batch_first(out.reshape(shape)), parents, batch_norm_backward, saved)
+    result = batch_first(out.reshape(shape))
+    # Only images lie batch last outside this package: features (N, C) leave contiguous.
+    return record(np.ascontiguousarray(result) if result.ndim == 2 else result, parents, batch_norm_backward, saved)
 
 
 def _update(running: Tensor, value: np.ndarray, momentum: float) -> None:

@@ -62,6 +62,7 @@ def test_conv_transpose2d(batch, groups, ins, outs, kernel, stride, padding, ext
     check(fn, (batch, ins * groups, *size), (ins * groups, outs, *kernel), (outs * groups,), layout=layout)
 
 
+@pytest.mark.filterwarnings("ignore:Using padding=.same.")
 @pytest.mark.parametrize("padding", ["same", "valid"])
 @pytest.mark.parametrize("kernel", [(3, 3), (2, 4), (1, 1)])
 @pytest.mark.parametrize("dilation", [1, 2])
@@ -72,6 +73,10 @@ def test_named_padding(padding, kernel, dilation):
 def test_unbatched_images():
     check(lambda t, x, w: t.nn.functional.conv2d(x, w, padding=1), (3, 5, 6), (4, 3, 3, 3))
     check(lambda t, x, w: t.nn.functional.conv_transpose2d(x, w, stride=2), (3, 5, 6), (3, 4, 3, 3))
+
+
+def test_an_empty_batch():
+    check(lambda t, x, w, b: t.nn.functional.conv2d(x, w, b, padding=1), (0, 3, 5, 6), (4, 3, 3, 3), (4,))
 
 
 def test_several_blocks_of_rows_give_the_same(monkeypatch):
