@@ -11,7 +11,7 @@ from typing import Any
 import optuna
 
 from replab.data.images import Images
-from replab.errors import RecipeError, ReplabError, UnknownName
+from replab.errors import ModelError, RecipeError, ReplabError, UnknownName
 from replab.recipe import Recipe, Search, derive_seed
 from replab.train import Diverged, Row
 
@@ -175,7 +175,7 @@ def _trial(recipe: Recipe, run_trial: Callable[[Recipe], Iterator[Row]], asked: 
             if not better and asked.should_prune():
                 state, reason = "pruned", f"behind the median of earlier trials at epoch {len(losses)}"
                 break
-    except Diverged as fault:
+    except (Diverged, ModelError) as fault:  # a model that cannot be built with these parameters fails its trial alone
         state, reason = "failed", str(fault)
     finally:
         rows.close()  # type: ignore[attr-defined]
@@ -209,3 +209,7 @@ def check_space(recipe: Recipe, model_params: set[str]) -> None:
         if key not in RECIPE_KEYS and key not in model_params:
             known = [*RECIPE_KEYS, *sorted(model_params)]
             raise UnknownName("search parameter", key, known, "known: " + ", ".join(known))
+    distributions(recipe)
+    for key, choices in recipe.search.space.items():
+        for value in choices:  # the ends of a range too: what a recipe may not have is refused before any trial
+            apply(recipe, {key: value})
