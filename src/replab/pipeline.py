@@ -162,6 +162,7 @@ def train_chosen(
 ) -> None:
     """Train from scratch on all training images; the last epoch is the model. A checkpoint an epoch."""
     if record.has("model.safetensors"):
+        record.drop_checkpoints()
         return
     lib = setup.backend.lib
     model = setup.fresh_model(recipe)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import os
 import re
+import shutil
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -39,18 +41,18 @@ class Record:
         name = time.strftime("%Y%m%d-%H%M%S-") + re.sub(r"[^A-Za-z0-9._-]+", "_", "-".join(words))
         try:
             runs.mkdir(parents=True, exist_ok=True)
-            for attempt in range(1000):
-                folder = runs / (name if attempt == 0 else f"{name}-{attempt + 1}")
-                with contextlib.suppress(FileExistsError):
-                    folder.mkdir()
-                    break
-            record = cls(folder)
-            record.write_text("recipe.toml", recipe.to_toml())
-            record.write_json("environment.json", {"kind": MARK, **environment})
+            folder = _own_folder(runs, name)
         except OSError as error:
             raise RunError(
                 f"cannot write runs to {runs}: {error.strerror or error}; --runs FOLDER takes another"
             ) from None
+        record = cls(folder)
+        try:
+            record.write_text("recipe.toml", recipe.to_toml())
+            record.write_json("environment.json", {"kind": MARK, **environment})
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
         return record
 
     @classmethod
@@ -193,10 +195,17 @@ class Record:
         """The newest and its predecessor: there is a whole one at every moment."""
         path, before = self.path("checkpoint.pt"), self.path("checkpoint.previous.pt")
         new = self.path("checkpoint.pt.tmp")
-        save(state, new)
-        if path.is_file():
-            os.replace(path, before)
-        os.replace(new, path)
+        try:
+            save(state, new)
+            if path.is_file():
+                os.replace(path, before)
+            os.replace(new, path)
+        except (OSError, RuntimeError) as error:  # torch says RuntimeError when a disk is full
+            new.unlink(missing_ok=True)
+            raise RunError(
+                f"cannot write {path}: {getattr(error, 'strerror', None) or ' '.join(str(error).split())[:200]};"
+                f" free some space, then replab resume {self.id}"
+            ) from None
 
     def checkpoint(self, load: Any) -> Any | None:
         """The newest that can be read. `load` must refuse code (torch's weights_only)."""
@@ -209,6 +218,16 @@ class Record:
     def drop_checkpoints(self) -> None:
         for name in ("checkpoint.pt", "checkpoint.previous.pt", "checkpoint.pt.tmp"):
             self.path(name).unlink(missing_ok=True)
+
+
+def _own_folder(runs: Path, name: str) -> Path:
+    """mkdir is atomic: of two runs that start at once, one gets the next number."""
+    for attempt in itertools.count(1):
+        folder = runs / (name if attempt == 1 else f"{name}-{attempt}")
+        with contextlib.suppress(FileExistsError):
+            folder.mkdir()
+            return folder
+    raise AssertionError
 
 
 def write_atomic(path: Path, data: bytes) -> None:
