@@ -1,25 +1,33 @@
-"""Several finished runs side by side: one row each, best first, and which differences are within noise."""
+"""Several finished runs side by side: one row each, which differences are within noise, and the Pareto front."""
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from replab.errors import UnknownName
 from replab.runs import Run
 from replab.statistics import mcnemar, wilson
+
+SORTS = {  # column → whether the largest is first
+    "accuracy": True, "loss": False, "parameters": False, "macs": False, "seconds": False, "images_per_second": True,
+    "model": False, "run": False,
+}  # fmt: skip
+NOISE = 0.05  # a p-value above this is called noise
 
 
 def row(run: Run) -> dict[str, Any]:
     """The facts a comparison needs, as plain values."""
     metrics, facts, seen, seconds = run.metrics, run.facts, run.input, run.seconds
-    n = seen["test_images"]
-    low, high = wilson(round(metrics.get("accuracy", 0.0) * n), n)
+    n, accuracy = seen["test_images"], metrics.get("accuracy")
+    low, high = (None, None) if accuracy is None else wilson(round(accuracy * n), n)
     return {
-        "run": run.id,
         "model": run.chosen.model,
         "data": seen["data"],
-        "accuracy": metrics.get("accuracy"),
+        "accuracy": accuracy,
         "low": low,
         "high": high,
         "loss": metrics.get("loss"),
@@ -27,25 +35,48 @@ def row(run: Run) -> dict[str, Any]:
         "macs": facts.get("macs"),
         "lr": run.chosen.lr,
         "epochs": run.chosen.epochs,
-        "seconds": seconds.get("search", 0.0) + seconds.get("train", 0.0),
-        "train_seconds": seconds.get("train", 0.0),
+        "seconds": seconds.get("train", 0.0),
+        "search_seconds": seconds.get("search", 0.0),
         "images_per_second": facts["inference_images_per_second"],
         "seed": run.chosen.seed,
         "backend": run.chosen.backend,
-        "cut": bool(run.record.read_json("cuts.json", [])),
+        "cut": "; ".join(run.record.read_json("cuts.json", [])),
+        "run": run.id,
     }
 
 
-def table(runs: Sequence[Run]) -> list[dict[str, Any]]:
-    """Rows by data set, best accuracy first; `p` is McNemar's against the best run on the same test images."""
-    rows = [{**row(run), "_run": run} for run in runs]
-    rows.sort(key=lambda r: (r["data"], -(r["accuracy"] or 0.0)))
-    best: dict[str, dict[str, Any]] = {}
-    for found in rows:
-        key = found["_run"].input["fingerprint"]
-        leader = best.setdefault(key, found)
-        found["p"] = None if leader is found else paired_p(leader["_run"], found["_run"])
-    return [{k: v for k, v in found.items() if k != "_run"} for found in rows]
+def table(runs: Sequence[Run], sort: str = "accuracy") -> list[dict[str, Any]]:
+    """Rows by data set, then by `sort`.
+
+    `p` is McNemar's p-value against the most accurate run on the same test images (None: it is that run, or the two
+    cannot be paired); `pareto` marks runs that no other beats in both accuracy and training time.
+    """
+    if sort not in SORTS:
+        raise UnknownName("column", sort, SORTS, "--sort takes " + ", ".join(SORTS))
+    found = sorted(((run, row(run)) for run in runs), key=lambda pair: -(pair[1]["accuracy"] or 0.0))
+    leaders: dict[str, Run] = {}
+    for run, facts in found:
+        leader = leaders.setdefault(run.input["fingerprint"], run)
+        facts["best"] = leader is run
+        facts["p"] = None if leader is run else paired_p(leader, run)
+    for run, facts in found:
+        rivals = [other for one, other in found if one.input["fingerprint"] == run.input["fingerprint"]]
+        facts["pareto"] = not any(dominates(rival, facts) for rival in rivals)
+    sign = -1 if SORTS[sort] else 1
+
+    def key(facts: dict[str, Any]) -> Any:
+        value = facts[sort]
+        return facts["data"], value is None, value if isinstance(value, str) else sign * (value or 0)
+
+    return sorted((facts for _, facts in found), key=key)
+
+
+def dominates(a: dict[str, Any], b: dict[str, Any]) -> bool:
+    """a is as good as b in accuracy and time, and better in one."""
+    if a["accuracy"] is None or b["accuracy"] is None:
+        return False
+    as_good = a["accuracy"] >= b["accuracy"] and a["seconds"] <= b["seconds"]
+    return as_good and (a["accuracy"] > b["accuracy"] or a["seconds"] < b["seconds"])
 
 
 def paired_p(a: Run, b: Run) -> float | None:
@@ -57,16 +88,38 @@ def paired_p(a: Run, b: Run) -> float | None:
     return mcnemar(one["logits"].argmax(1) == labels, two["logits"].argmax(1) == labels)
 
 
-def write(runs: Sequence[Run], folder: Path) -> Path:
-    """comparison figure of several runs: their test curves in one picture."""
+def noise(facts: dict[str, Any]) -> str:
+    """How a row stands to the best one on its images, in words."""
+    if facts["best"]:
+        return "best"
+    if facts["p"] is None:
+        return "not paired"
+    return f"p={facts['p']:.2g}" + (", within noise" if facts["p"] > NOISE else "")
+
+
+def to_csv(rows: Sequence[dict[str, Any]]) -> str:
+    buffer = io.StringIO()
+    writer = csv.DictWriter(buffer, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return buffer.getvalue()
+
+
+def draw(runs: Sequence[Run], folder: Path) -> list[Path]:
+    """Two figures: the runs' test curves in one picture, and accuracy against training time."""
+    from replab.figures.comparison import accuracy_against_time
     from replab.figures.curves import curves_of
     from replab.figures.style import save
 
     folder.mkdir(parents=True, exist_ok=True)
     names = unique_names(runs)
-    path = folder / "comparison.png"
-    save(curves_of({name: run.epochs for name, run in zip(names, runs)}), path)
-    return path
+    pictures = {
+        "comparison.png": curves_of({name: run.epochs for name, run in zip(names, runs)}),
+        "accuracy-against-time.png": accuracy_against_time([{**row(run), "name": n} for n, run in zip(names, runs)]),
+    }
+    for name, figure in pictures.items():
+        save(figure, folder / name)
+    return [folder / name for name in pictures]
 
 
 def unique_names(runs: Sequence[Run]) -> list[str]:

@@ -80,7 +80,7 @@ def print_pairs(pairs: list[tuple[str, str]]) -> None:
         print(f"{name:<{width}}  {text}")
 
 
-def print_table(runs: list[Any]) -> None:
+def print_table(runs: list[Any], sort: str = "accuracy") -> None:
     from rich.console import Console
     from rich.table import Table
 
@@ -88,28 +88,19 @@ def print_table(runs: list[Any]) -> None:
     from replab.cost import duration
 
     table = Table(box=None, pad_edge=False)
-    for name in (
-        "model",
-        "data",
-        "accuracy",
-        "95 %",
-        "loss",
-        "vs best",
-        "params",
-        "MACs",
-        "lr",
-        "epochs",
-        "time",
-        "images/s",
-        "run",
-    ):
-        table.add_column(name, justify="left" if name in ("model", "data", "vs best", "run") else "right")
-    for r in comparison.table(runs):
-        noise = "best" if r["p"] is None else f"p={r['p']:.2g}" + (" within noise" if r["p"] > 0.05 else "")
-        interval, epochs = f"{r['low']:.1%}–{r['high']:.1%}", f"{r['epochs']}" + ("*" if r["cut"] else "")
+    left = ("model", "data", "against the best", "run")
+    numbers = ("accuracy %", "95 %", "loss", "params", "MACs", "lr", "epochs", "train", "images/s")
+    for name in (*left[:2], *numbers[:3], left[2], *numbers[3:], left[3]):
+        table.add_column(name, justify="left" if name in left else "right", no_wrap=True)
+    rows = comparison.table(runs, sort)
+    for r in rows:
+        accuracy = "–" if r["accuracy"] is None else f"{r['accuracy'] * 100:.2f}" + ("*" if r["pareto"] else " ")
+        interval = "–" if r["low"] is None else f"{r['low'] * 100:.1f}–{r['high'] * 100:.1f}"
+        loss = "–" if r["loss"] is None else f"{r['loss']:.4f}"
         table.add_row(
-            r["model"], r["data"], f"{r['accuracy']:.2%}", interval, f"{r['loss']:.4f}", noise,
-            f"{r['parameters']:,}", f"{r['macs'] or 0:,}", f"{r['lr']:.3g}", epochs,
+            r["model"], r["data"], accuracy, interval, loss, comparison.noise(r), f"{r['parameters']:,}",
+            f"{r['macs'] or 0:,}", f"{r['lr']:.3g}", f"{r['epochs']}" + (" cut" if r["cut"] else ""),
             duration(r["seconds"]), f"{r['images_per_second']:,.0f}", r["run"],
         )  # fmt: skip
-    Console(width=None if sys.stdout.isatty() else 200).print(table)
+    Console(width=None if sys.stdout.isatty() else 220).print(table)
+    print("* no other run on the data is both more accurate and faster to train; p: McNemar's, on the same test images")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -23,16 +24,30 @@ def report(run: Annotated[str, typer.Argument(help="id or folder of the run")], 
 @app.command()
 def leaderboard(
     data: Data = None,
+    model: Annotated[str | None, typer.Option(help="only this model's runs")] = None,
+    sort: Annotated[
+        str, typer.Option(help="accuracy, loss, parameters, macs, seconds, images_per_second, model, run")
+    ] = ("accuracy"),
+    csv: Annotated[bool, typer.Option("--csv", help="comma-separated values, all columns")] = False,
+    figures: Annotated[
+        Path | None, typer.Option(help="also draw curves and accuracy against time into this folder")
+    ] = None,
     runs: Runs = None,
 ) -> None:
     """Every finished run, best first, with intervals and the differences that are within noise."""
-    from replab import api
+    from replab import api, comparison
 
-    found = [r for r in api.all_runs(runs) if data is None or r.input["data"] == data]
+    found = [r for r in api.all_runs(runs) if data in (None, r.input["data"]) and model in (None, r.chosen.model)]
     if not found:
-        print("no finished runs yet; replab run makes one")
+        print("no finished runs to show; replab run makes one")
         return
-    print_table(found)
+    if csv:
+        print(comparison.to_csv(comparison.table(found, sort)), end="")
+    else:
+        print_table(found, sort)
+    if figures is not None:
+        for path in comparison.draw(found, figures):
+            print(f"figure: {path}")
 
 
 @app.command()

@@ -100,4 +100,5 @@ def compare(
     settings = recipe_settings(locals())
     found = api.compare(models, data, recipe=recipe, fast=fast, quiet=quiet, runs=runs, say=sayer(quiet), **settings)
     print_table(found)
-    print(f"figure: {comparison.write(found, api.runs_folder(runs))}")
+    for path in comparison.draw(found, api.runs_folder(runs)):
+        print(f"figure: {path}")
