@@ -70,8 +70,13 @@ def record(
             if p.requires_grad:
                 wanted = True
                 edges.append(p._node or p if p._base is None else edge_of_view(p))
-            else:
+            elif p._base is None or p._base._node is None:
                 edges.append(None)
+            else:
+                raise RuntimeError(
+                    "a view was taken before its tensor was changed in place by an operation that needs a gradient: "
+                    "take the view after the change"
+                )
         if wanted:
             out.requires_grad = True
             versions = None
@@ -87,8 +92,10 @@ def record_view(array: np.ndarray, parent: Tensor, backward: Callable[[np.ndarra
     """Like record, for a result that shares its parent's memory; backward gives the one gradient itself."""
     out = Tensor(array)
     out._version = parent._version
-    out._base = parent if parent._base is None else parent._base
-    if parent.requires_grad and mode.enabled:
+    if not parent.requires_grad:
+        out._base = parent if parent._base is None else parent._base
+    elif mode.enabled:  # a view taken under no_grad stays without history, like a detached one
+        out._base = parent if parent._base is None else parent._base
         out.requires_grad = True
         edge = parent._node or parent if parent._base is None else edge_of_view(parent)
         out._node = Node((edge,), lambda g: (backward(g),), None)
@@ -102,8 +109,9 @@ def edge_of(tensor: Tensor) -> Any:
 def edge_of_view(view: Tensor) -> Any:
     """A view's node, made anew when its base was changed in place by a recorded operation after it was taken."""
     base, node = view._base, view._node
-    if base is not None and node is not None and base._node is not None and base._node.order > node.order:
+    if base is not None and base._node is not None and (node is None or base._node.order > node.order):
         view._node = node = Node((base._node,), _place_backward(base._array, view._array), None)
+        view.requires_grad = True
     return node or view
 
 
@@ -124,11 +132,14 @@ def place_in(base: np.ndarray, view: np.ndarray) -> Callable[[np.ndarray], np.nd
 
 
 def _place_backward(base: np.ndarray, view: np.ndarray) -> Backward:
+    repeated = tuple(i for i, step in enumerate(view.strides) if step == 0 and view.shape[i] > 1)  # by expand
+    if repeated:
+        view = view[tuple(slice(1) if i in repeated else slice(None) for i in range(view.ndim))]
     place, shape = place_in(base, view), base.shape
 
     def view_backward(g: np.ndarray) -> tuple:
         whole = np.zeros(shape, g.dtype)
-        place(whole)[...] = g
+        place(whole)[...] = g.sum(repeated, keepdims=True) if repeated else g
         return (whole,)
 
     return view_backward

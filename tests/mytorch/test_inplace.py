@@ -98,3 +98,6 @@ def test_errors():
     strided = mytorch.from_numpy(np.ones((2, 3), np.float32).T)
     with pytest.raises(NotImplementedError, match=r"call contiguous\(\) first"):
         strided[0].mul_(scale)
+    for change in (lambda x: x.add_(1), lambda x: x.fill_(1), lambda x: x.zero_(), lambda x: x.__setitem__(0, 2.0)):
+        with pytest.raises(RuntimeError, match=r"more than one element of the written-to tensor"):
+            change(mytorch.ones(1, 3).expand(2, 3))

@@ -88,14 +88,12 @@ def mul(input: Tensor, other: Any) -> Tensor:
         except ValueError:
             raise mismatch(a.shape, b.shape) from None
         need_a, need_b = input.requires_grad, other.requires_grad
-        if not (need_a or need_b):
-            return Tensor(out)
         sa, sb = a.shape, b.shape
 
         def mul_backward(g: np.ndarray) -> tuple:
             return unbroadcast(g * b, sa) if need_a else None, unbroadcast(g * a, sb) if need_b else None
 
-        saved = (input, other) if need_a and need_b else (other,) if need_a else (input,)
+        saved = (input, other) if need_a and need_b else (other,) if need_a else (input,)  # what is read
         if not need_a:  # keep alive only what backward reads
             b = None
         if not need_b:

@@ -37,6 +37,8 @@ def steps_of(key: Any) -> tuple[list[tuple], bool, list[Tensor]]:
             k = k.astype(np.bool_) if k.dtype == np.uint8 else k
         elif isinstance(k, (int, np.integer)):
             numbers = True
+        elif isinstance(k, slice) and k.step is not None and k.step <= 0:
+            raise ValueError(f"step must be greater than zero, but got {k.step}: use flip() for the other direction")
         parts.append(k)
     if basic or not numbers:
         return [tuple(parts)], basic, tensors

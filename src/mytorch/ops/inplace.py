@@ -36,9 +36,9 @@ def recorded(self: Tensor, *others: Any) -> bool:
 def _before(self: Tensor, copy: bool = True) -> Tensor:
     """The tensor as it was: its value in other memory, its history."""
     old = Tensor(self._array.copy() if copy else self._array)
-    old.requires_grad = self.requires_grad
     edge = edge_of(self)
     old._node = None if edge is self else edge
+    old.requires_grad = self.requires_grad
     return old
 
 
@@ -50,7 +50,7 @@ def write(self: Tensor, value: Any) -> Tensor:
     except TypeError:
         raise _cast_error(np.asarray(value), a) from None
     except ValueError:
-        raise _shape_error(a, np.shape(value)) from None
+        raise _write_error(a, np.shape(value)) from None
     self._version[0] += 1
     return self
 
@@ -60,7 +60,12 @@ def _cast_error(value: np.ndarray, a: np.ndarray) -> RuntimeError:
     return RuntimeError(f"result type {got} can't be cast to the desired output type {own}")
 
 
-def _shape_error(a: np.ndarray, shape: tuple) -> RuntimeError:
+def _write_error(a: np.ndarray, shape: tuple) -> RuntimeError:
+    if not a.flags.writeable:
+        return RuntimeError(
+            "unsupported operation: more than one element of the written-to tensor refers to a single memory "
+            "location. Please clone() the tensor before performing the operation."
+        )
     try:
         wide = np.broadcast_shapes(a.shape, shape)
     except ValueError:
@@ -106,7 +111,7 @@ def _direct(op: Any, ufunc: Any) -> Any:
         except TypeError:
             raise _cast_error(op(self, other)._array, a) from None
         except ValueError:
-            raise _shape_error(a, np.shape(b)) from None
+            raise _write_error(a, np.shape(b)) from None
         self._version[0] += 1
         return self
 
@@ -159,7 +164,10 @@ def _constant(self: Tensor, value: Any) -> Tensor:
 def fill_(self: Tensor, value: Any) -> Tensor:
     if recorded(self, value):
         return apply(self, _constant, (value,), {})
-    self._array.fill(value.item() if isinstance(value, Tensor) else value)
+    a = self._array
+    if not a.flags.writeable:
+        raise _write_error(a, a.shape)
+    a.fill(value.item() if isinstance(value, Tensor) else value)
     self._version[0] += 1
     return self
 
@@ -187,6 +195,8 @@ def setitem(self: Tensor, key: Any, value: Any) -> None:
     try:
         index.put(target, steps, new)
     except ValueError:
+        if not a.flags.writeable:
+            raise _write_error(a, a.shape) from None
         raise RuntimeError(
             f"shape mismatch: value tensor of shape {list(np.shape(new))} cannot be broadcast to indexing result of "
             f"shape {list(index.part_of(a, steps).shape)}"

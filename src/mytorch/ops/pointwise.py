@@ -55,8 +55,9 @@ def tanh(input: Tensor) -> Tensor:
 
 
 def sigmoid_array(x: np.ndarray) -> np.ndarray:
-    """1 / (1 + exp(-x)) as exp(min(x, 0)) / (1 + exp(-|x|)): nothing overflows, small values keep their digits."""
-    return np.exp(np.minimum(x, 0)) / (1 + np.exp(-np.abs(x)))
+    """1 / (1 + exp(-x)): where exp overflows to inf, the quotient is 0, as it should be."""
+    with quiet(over="ignore"):
+        return 1 / (1 + np.exp(-x))
 
 
 def sigmoid(input: Tensor) -> Tensor:

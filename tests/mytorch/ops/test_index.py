@@ -131,6 +131,8 @@ def test_errors():
     x = mytorch.ones(2, 3)
     with pytest.raises(IndexError, match="index 5 is out of bounds for dimension 0 with size 2"):
         x[5]
+    with pytest.raises(ValueError, match="step must be greater than zero"):
+        x[::-1]
     with pytest.raises(IndexError, match="too many indices for tensor of dimension 2"):
         x[0, 0, 0]
     with pytest.raises(IndexError, match=r"The shape of the mask \[3\] at index 0 does not match"):
