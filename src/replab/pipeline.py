@@ -83,7 +83,7 @@ def choose(
 ) -> Recipe:
     """The recipe with everything decided: by search where something was left open. Written once, as chosen.toml."""
     if record.has("chosen.toml"):
-        return Recipe.from_toml(record.read_text("chosen.toml"), f"run {record.id}: chosen.toml")
+        return record.chosen()
     recipe, cuts = setup.recipe, []
     if searches(setup):
         trials = run_search(record, setup, cost, clock, progress)

@@ -21,6 +21,15 @@ from replab.search import Trial
 
 MARK = "replab-run"  # environment.json says it: a folder without it is not ours
 
+KEYS = {  # what readers count on, by file: another program's JSON, or an edited one, is named as such
+    "environment.json": ("replab", "python", "packages", "device", "processor", "threads"),
+    "input.json": ("data", "fingerprint", "train_images", "test_images", "channels", "height", "width", "classes"),
+    "facts.json": ("parameters", "trainable", "peak_memory", "inference_images_per_second", "structure"),
+    "split.json": ("validation_images",),
+    "epochs.jsonl": ("epoch",),
+    "times.jsonl": ("stage", "seconds"),
+}
+
 
 class Record:
     """The files of one run. Methods come in pairs, a writer and a reader."""
@@ -126,10 +135,22 @@ class Record:
     def read_json(self, name: str, default: Any) -> Any:
         if not self.has(name):
             return default
+        found = self._parsed(name, self.read_text(name))
+        if not isinstance(found, dict if default is None else type(default)):
+            raise RunError(f"run {self.id}: {name} is not replab's: it holds a {type(found).__name__}")
+        self._check_keys(name, found)
+        return found
+
+    def _parsed(self, name: str, text: str) -> Any:
         try:
-            return json.loads(self.read_text(name))
+            return json.loads(text)
         except json.JSONDecodeError as error:
             raise RunError(f"run {self.id}: {name} is corrupt ({error}); remove the run folder and run again") from None
+
+    def _check_keys(self, name: str, found: Any) -> None:
+        missing = [key for key in KEYS.get(name, ()) if not isinstance(found, dict) or key not in found]
+        if missing:
+            raise RunError(f"run {self.id}: {name} is not replab's: it lacks {missing[0]!r}; run again")
 
     def write_lines(self, name: str, rows: list[Any]) -> None:
         self.write_text(name, "".join(json.dumps(row) + "\n" for row in rows))
@@ -137,15 +158,22 @@ class Record:
     def read_lines(self, name: str) -> list[Any]:
         if not self.has(name):
             return []
-        try:
-            return [json.loads(line) for line in self.read_text(name).splitlines()]
-        except json.JSONDecodeError as error:
-            raise RunError(f"run {self.id}: {name} is corrupt ({error}); remove the run folder and run again") from None
+        rows = [self._parsed(name, line) for line in self.read_text(name).splitlines()]
+        for row in rows:
+            self._check_keys(name, row)
+        return rows
 
     # -- what a run holds --------------------------------------------------------------------------------------------
 
     def recipe(self) -> Recipe:
         return Recipe.from_toml(self.read_text("recipe.toml"), f"run {self.id}: recipe.toml")
+
+    def chosen(self) -> Recipe:
+        """The recipe with everything decided."""
+        found = Recipe.from_toml(self.read_text("chosen.toml"), f"run {self.id}: chosen.toml")
+        if found.lr is None or found.epochs is None:
+            raise RunError(f"run {self.id}: chosen.toml leaves the learning rate or the epochs open; run again")
+        return found
 
     def write_trials(self, trials: list[Trial]) -> None:
         self.write_lines("study.jsonl", [t.to_dict() for t in trials])

@@ -27,7 +27,7 @@ def write(record: Record) -> None:
 def summary(record: Record) -> list[tuple[str, str]]:
     """The facts of a run, a line each, for the terminal and for Markdown."""
     chosen, facts, seen = (
-        _chosen(record),
+        record.chosen(),
         record.read_json("facts.json", {}),
         record.read_json("input.json", {}),
     )
@@ -81,13 +81,13 @@ def summary(record: Record) -> list[tuple[str, str]]:
         ("repeat with", record.recipe().command(record.folder / "recipe.toml")),
         ("run folder", str(record.folder)),
     ]
-    lines += [("cut", cut) for cut in record.read_json("cuts.json", [])]
+    lines += [("cut", str(cut)) for cut in record.read_json("cuts.json", [])]
     return lines
 
 
 def markdown(record: Record, figures: list[str]) -> str:
     chosen, facts, seen = (
-        _chosen(record),
+        record.chosen(),
         record.read_json("facts.json", {}),
         record.read_json("input.json", {}),
     )
@@ -143,7 +143,7 @@ def _figures(record: Record) -> dict[str, Callable[[], Any]]:
 
     record.path("figures").mkdir(exist_ok=True)
     seen, trials, kept = record.read_json("input.json", {}), record.trials(), record.predictions()
-    chosen, facts = _chosen(record), record.read_json("facts.json", {})
+    chosen, facts = record.chosen(), record.read_json("facts.json", {})
     found: dict[str, Callable[[], Any]] = {
         "curves": lambda: curves(record.read_lines("epochs.jsonl"), title=f"{chosen.model} on {seen['data']}"),
     }
@@ -176,12 +176,6 @@ def most_confident_mistakes(logits: np.ndarray, labels: np.ndarray) -> np.ndarra
     wrong = np.flatnonzero(logits.argmax(1) != labels)
     surety = log_softmax(logits[wrong].astype(np.float64)).max(1)
     return wrong[np.argsort(-surety, kind="stable")][:MISTAKES]
-
-
-def _chosen(record: Record) -> Any:
-    from replab.recipe import Recipe
-
-    return Recipe.from_toml(record.read_text("chosen.toml"), f"run {record.id}: chosen.toml")
 
 
 def _optimizer(recipe: Any) -> str:

@@ -74,7 +74,7 @@ class Run:
     @property
     def chosen(self) -> Recipe:
         """The recipe with what the search found."""
-        return Recipe.from_toml(self.record.read_text("chosen.toml"), f"run {self.id}: chosen.toml")
+        return self.record.chosen()
 
     @property
     def metrics(self) -> dict[str, float]:

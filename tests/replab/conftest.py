@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+SEARCH = {"trials": 3, "max_epochs": 2, "fraction": 1.0, "min_validation": 20}
+
 
 @pytest.fixture(scope="session", autouse=True)
 def own_places(tmp_path_factory):
@@ -22,7 +24,7 @@ def finished_run(tmp_path_factory):
     """A tiny mlp on digits, searched, trained and reported. Read only: `a_run` is a copy to spoil."""
     from replab import api
 
-    return api.run("mlp", fast=True, trials=3, params={"widths": [16]}, runs=tmp_path_factory.mktemp("runs"))
+    return api.run("mlp", limit=150, params={"widths": [16]}, search=SEARCH, runs=tmp_path_factory.mktemp("runs"))
 
 
 @pytest.fixture
