@@ -115,18 +115,24 @@ def edge_of_view(view: Tensor) -> Any:
     return node or view
 
 
-def place_in(base: np.ndarray, view: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-    """A function that finds in a contiguous array of base's shape the part that `view` is of `base`."""
-    if not base.flags.c_contiguous:
+def place_in(base: np.ndarray, view: np.ndarray) -> Callable[[Any, np.dtype], tuple[np.ndarray, np.ndarray]]:
+    """place(values, dtype) makes an array laid out as `base`, and finds the part of it that `view` is of `base`."""
+    order = sorted(range(base.ndim), key=lambda i: -base.strides[i])  # the dims as they lie in memory
+    back = sorted(range(base.ndim), key=order.__getitem__)
+    if not base.transpose(order).flags.c_contiguous:
         raise NotImplementedError(
-            "in-place changes through a view of a non-contiguous tensor are not recorded: call contiguous() first"
+            "in-place changes through a view of memory with gaps are not recorded: call contiguous() first"
         )
     start = (view.__array_interface__["data"][0] - base.__array_interface__["data"][0]) // base.itemsize
-    shape, steps = view.shape, [s // view.itemsize for s in view.strides]
+    sizes, shape, steps = [base.shape[i] for i in order], view.shape, [s // view.itemsize for s in view.strides]
 
-    def place(whole: np.ndarray) -> np.ndarray:
-        strides = [s * whole.itemsize for s in steps]
-        return np.lib.stride_tricks.as_strided(whole.reshape(-1)[start:], shape, strides)
+    def place(values: Any, kind: np.dtype) -> tuple[np.ndarray, np.ndarray]:
+        memory = np.zeros(sizes, kind)
+        whole = memory.transpose(back)
+        if values is not None:
+            whole[...] = values
+        strides = [s * kind.itemsize for s in steps]
+        return whole, np.lib.stride_tricks.as_strided(memory.reshape(-1)[start:], shape, strides)
 
     return place
 
@@ -135,11 +141,11 @@ def _place_backward(base: np.ndarray, view: np.ndarray) -> Backward:
     repeated = tuple(i for i, step in enumerate(view.strides) if step == 0 and view.shape[i] > 1)  # by expand
     if repeated:
         view = view[tuple(slice(1) if i in repeated else slice(None) for i in range(view.ndim))]
-    place, shape = place_in(base, view), base.shape
+    place = place_in(base, view)
 
     def view_backward(g: np.ndarray) -> tuple:
-        whole = np.zeros(shape, g.dtype)
-        place(whole)[...] = g.sum(repeated, keepdims=True) if repeated else g
+        whole, part = place(None, g.dtype)
+        part[...] = g.sum(repeated, keepdims=True) if repeated else g
         return (whole,)
 
     return view_backward
@@ -154,8 +160,7 @@ def replace_history(target: Tensor, result: Tensor) -> None:
     place = place_in(base._array, target._array)
 
     def inplace_backward(g: np.ndarray) -> tuple:
-        whole = np.array(g, order="C")
-        part = place(whole)
+        whole, part = place(g, g.dtype)
         changed = part.copy()
         part[...] = 0
         return whole, changed

@@ -60,6 +60,16 @@ def test_a_view_taken_before_the_change_follows_it():
     check(followed, (3, 4))
 
 
+def test_through_views_of_transposed_memory():
+    def changed(t, a, b):
+        x = a.permute(2, 0, 1) * 2  # NumPy keeps the order of the memory
+        x[1] += b
+        x.transpose(0, 2)[0].mul_(3)
+        return x
+
+    check(changed, (2, 3, 4), (3,), layout="transposed")
+
+
 def test_a_running_result():
     def accumulated(t, a):
         total = t.zeros(4, dtype=a.dtype)
@@ -95,7 +105,7 @@ def test_errors():
     with pytest.raises(RuntimeError, match=r"The size of tensor a \(3\) must match the size of tensor b \(2\)"):
         mytorch.ones(3).mul_(mytorch.ones(2))
     scale = mytorch.ones(1, requires_grad=True)
-    strided = mytorch.from_numpy(np.ones((2, 3), np.float32).T)
+    strided = mytorch.from_numpy(np.ones((3, 4), np.float32)[:, ::2])
     with pytest.raises(NotImplementedError, match=r"call contiguous\(\) first"):
         strided[0].mul_(scale)
     for change in (lambda x: x.add_(1), lambda x: x.fill_(1), lambda x: x.zero_(), lambda x: x.__setitem__(0, 2.0)):

@@ -30,7 +30,7 @@ VIEWS = {
     "row": lambda x: x[1].expand(3, 3),
     "transpose": lambda x: x.T,
     "rows": lambda x: x[:2][[0, 1, 1]],
-    "same": lambda x: x.view(9).view(3, 3) if x.is_contiguous() else x[:],
+    "same": lambda x: x.unsqueeze(0).squeeze(0),
     "slice": lambda x: x[:, :],
 }
 
@@ -61,13 +61,16 @@ CHANGES = {
 def run(t, steps, arrays):
     leaves = [t.tensor(a, requires_grad=True) for a in arrays]
     pool = [leaf * 1 for leaf in leaves] + [t.tensor(arrays[0])]
+    fixed = set()  # rows repeated by expand, which nobody may write to
     for kind, name, i, j in steps:
         x, y = pool[i % len(pool)], pool[j % len(pool)]
         if kind == "new":
             pool.append(OPERATIONS[name](x, y))
         elif kind == "view":
             pool.append(VIEWS[name](x))
-        elif x.is_contiguous():
+            if name == "row" or (i % (len(pool) - 1) in fixed and name != "rows"):
+                fixed.add(len(pool) - 1)
+        elif i % len(pool) not in fixed:
             # torch leaves open what happens when a tensor is changed by a part of itself
             shared = np.shares_memory(x.detach().numpy(), y.detach().numpy())
             CHANGES[name](x, y.clone() if shared else y)
@@ -91,13 +94,15 @@ def test_programs_end_as_in_torch(steps, seed):
     try:
         expected = run(torch, steps, arrays)
     except RuntimeError as fault:
-        assert "in-place" in str(fault) or "inplace" in str(fault), fault
-        return
+        if "inplace" in str(fault):
+            return
+        raise
     try:
         ours = run(mytorch, steps, arrays)
-    except RuntimeError as fault:  # the one thing torch can and mytorch refuses
-        assert "take the view after the change" in str(fault)  # noqa: PT017
-        return
+    except RuntimeError as fault:
+        if "take the view after the change" in str(fault):  # the one thing torch can and mytorch refuses
+            return
+        raise
     compare(ours, expected, 1e-8, 1e-8, f"{steps}")
 
 
