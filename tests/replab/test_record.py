@@ -227,7 +227,7 @@ DAMAGE = {
     "noise": lambda data: b"\xff\xfe\0\x01" * 20,
     "list": lambda data: b"[]\n",
     "table": lambda data: b"{}\n",
-    "words": lambda data: b'["a", 1]\n',
+    "words": lambda data: b'["a", "b"]\n',
 }
 
 
