@@ -12,7 +12,7 @@ from typing import Any
 warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"mytorch\.")
 
 from . import memory  # first: it decides how all later arrays are allocated
-from . import autograd, backends, copying, creation, cuda, dtypes, linalg, ops, random
+from . import accelerator, autograd, backends, copying, creation, cuda, dtypes, linalg, ops, random
 from .autograd import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
 from .dtypes import Size, device, dtype, finfo, get_default_dtype, iinfo, set_default_dtype, unsupported
 from .printing import set_printoptions

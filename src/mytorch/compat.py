@@ -20,10 +20,12 @@ from typing import Any
 
 _TORCH = {
     "torch": "mytorch",
+    "torch.accelerator": "mytorch.accelerator",
     "torch.autograd": "mytorch.autograd",
     "torch.backends": "mytorch.backends",
     "torch.backends.cudnn": "mytorch.backends.cudnn",
     "torch.cuda": "mytorch.cuda",
+    "torch.linalg": "mytorch.linalg",
     "torch.nn": "mytorch.nn",
     "torch.nn.functional": "mytorch.nn.functional",
     "torch.nn.init": "mytorch.nn.init",

@@ -29,6 +29,8 @@ x = torch.randn(64, 4)
 y = (x.sum(1) > 0).long()
 model = nn.Sequential(nn.Linear(4, 16), nn.ReLU(), nn.Linear(16, 2))
 device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+use_accel = torch.accelerator.is_available()
+device = torch.accelerator.current_accelerator() if use_accel else device
 model.to(device)
 optimizer = optim.Adam(model.parameters(), lr=0.02)
 scheduler = StepLR(optimizer, step_size=5, gamma=0.5)
