@@ -7,6 +7,7 @@ import sys
 from dataclasses import dataclass
 from time import perf_counter
 
+from replab.errors import ModelError
 from replab.evaluate import evaluate, to_backend
 from replab.search import distributions, split_for_search
 from replab.setup import Setup
@@ -51,17 +52,14 @@ def measure(setup: Setup, steps: int = 3) -> Cost:
     seconds = []
     for index, batch in enumerate(batches.epoch(1)):
         started = perf_counter()
-        train_step(
-            model,
-            setup.task,
-            to_backend(batch, setup.backend),
-            opts,
-            recipe,
-            index,
-            steps + 1,
-            setup.backend,
-            setup.device,
-        )
+        try:
+            train_step(
+                model, setup.task, to_backend(batch, setup.backend), opts, recipe, index, steps + 1,
+                setup.backend, setup.device,
+            )  # fmt: skip
+        except Exception as error:
+            text = " ".join(str(error).split())[:200]
+            raise ModelError(f"{setup.source.name} fails in training ({type(error).__name__}: {text})") from error
         seconds.append(perf_counter() - started)
     step = min(seconds[1:] or seconds)  # the first one warms up
     some = setup.data.train.subset(slice(0, 512))

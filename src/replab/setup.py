@@ -84,6 +84,8 @@ def with_recipe(ready: Setup, recipe: Recipe) -> Setup:
 def _try_on_a_batch(setup: Setup) -> None:
     """One batch through the model in eval mode: a shape that does not fit is found now."""
     model = setup.fresh_model()
+    if not all(setup.task.parts(model).values()):
+        raise ModelError(f"{setup.source.name} has no parameters to train; a module with at least one layer is needed")
     images = setup.data.train.subset(slice(0, min(4, len(setup.data.train))))
     batch = to_backend(next(iter(training_batches(model, setup.recipe, images, setup.device).epoch(1))), setup.backend)
     model.eval()
