@@ -123,5 +123,6 @@ def draw(runs: Sequence[Run], folder: Path) -> list[Path]:
 
 
 def unique_names(runs: Sequence[Run]) -> list[str]:
+    """The model's name where it is the only one of its kind, else with when it was run."""
     models = [run.chosen.model for run in runs]
-    return [m if models.count(m) == 1 else f"{m} ({run.id})" for m, run in zip(models, runs)]
+    return [m if models.count(m) == 1 else f"{m} {run.id[4:15]}" for m, run in zip(models, runs)]

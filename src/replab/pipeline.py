@@ -7,9 +7,10 @@ from dataclasses import asdict
 from time import perf_counter
 from typing import Any
 
-from replab import report
+from replab import audit, report
 from replab.backend import array
 from replab.cost import Cost, duration, peak_memory, searches
+from replab.data.batches import Batches
 from replab.data.normalise import normalisation
 from replab.errors import RunError
 from replab.evaluate import evaluate
@@ -45,7 +46,7 @@ def carry_out(record: Record, setup: Setup, cost: Cost, progress: Progress, say:
     with record.lock():
         recorded = record.read_json("input.json", None)
         if recorded is None:
-            record.write_json("input.json", describe_input(setup))
+            record.write_json("input.json", {**describe_input(setup), **audit.check_inputs(setup)})
         elif recorded["fingerprint"] != setup.data.fingerprint:
             raise RunError(
                 f"the images of {setup.recipe.data} are not those run {record.id} began with; start a new run"
@@ -231,7 +232,11 @@ def evaluate_trained(record: Record, setup: Setup, recipe: Recipe, clock: Clock)
     record.write_predictions(kept)
     clock.note(stage="evaluate", seconds=found.seconds)
     traced = trace(model, setup.data.spec)
+    few = Batches(
+        test.subset(slice(0, 64)), 16, normalise=normalisation(setup.data.train, recipe.normalise), device=setup.device
+    )
     facts = {
+        "unsteadiness": audit.unsteadiness(model, setup, few, kept["logits"]) if "logits" in kept else None,
         "parameters": sum(p.numel() for p in model.parameters()),
         "trainable": sum(p.numel() for p in model.parameters() if p.requires_grad),
         "peak_memory": peak_memory(setup.device),

@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from replab.audit import audit
 from replab.cost import duration
 from replab.errors import RunError
 from replab.record import Record
+from replab.runs import Run
 from replab.statistics import wilson
 from replab.tasks.classify import confusion_matrix, log_softmax
 
@@ -99,6 +101,9 @@ def markdown(record: Record, figures: list[str]) -> str:
     ]
     pictures = [f"![{name}](figures/{name}.png)\n" for name in figures]
     parts = [title, "\n".join(rows), "## Figures", "\n".join(pictures)]
+    findings = audit(Run(record), [r for r in map(Run, Record.all(record.folder.parent)) if r.finished])
+    parts += ["## What might be wrong with this number?"]
+    parts += ["\n".join(f"- {'**' if f.warning else ''}{f.sentence}{'**' if f.warning else ''}" for f in findings)]
     if (table := per_class(record)) is not None:
         parts += ["## By class", table]
     parts += ["## Structure", f"```\n{facts.get('table') or facts['structure']}\n```"]

@@ -1,4 +1,4 @@
-"""Commands on finished runs: report, leaderboard, predict."""
+"""Commands on finished runs: report, leaderboard, audit, predict."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from replab.cli.app import Data, ModelFile, Runs, app, print_report, print_table
+from replab.cli.app import Data, ModelFile, Quiet, Runs, app, print_report, print_table
 
 
 @app.command()
@@ -48,6 +48,30 @@ def leaderboard(
     if figures is not None:
         for path in comparison.draw(found, figures):
             print(f"figure: {path}")
+
+
+@app.command()
+def audit(
+    run: Annotated[str, typer.Argument(help="id or folder of the run")],
+    retest: Annotated[
+        bool, typer.Option("--retest", help="train the chosen rate and its neighbours at full size, and compare")
+    ] = False,
+    model: ModelFile = None,
+    quiet: Quiet = False,
+    runs: Runs = None,
+) -> None:
+    """What might be wrong with a run's number? Plain sentences, each with the figure it rests on."""
+    from replab import api
+    from replab import audit as auditing
+    from replab.progress import Progress
+
+    found = api.load_run(run, runs)
+    findings = auditing.audit(found, api.all_runs(found.folder.parent))
+    if retest:
+        ready = api.reopen(found.record, model)
+        findings.append(auditing.retest_sentence(auditing.retest(found, ready, Progress(quiet))))
+    for finding in findings:
+        print(("! " if finding.warning else "  ") + finding.sentence)
 
 
 @app.command()
