@@ -278,7 +278,7 @@ class Tensor:
 
 def _legacy(data: Any, sizes: tuple) -> np.ndarray:
     """torch.Tensor(2, 3) is uninitialised memory of that shape, torch.Tensor([...]) the values in the default dtype."""
-    if isinstance(data, np.generic):
+    if isinstance(data, (np.generic, np.ndarray)):  # a NumPy number, or a subclass such as a memmap
         return np.asarray(data)
     if isinstance(data, Tensor):
         return data._array

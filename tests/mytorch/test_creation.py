@@ -81,6 +81,13 @@ def test_memory_is_shared_only_where_torch_shares_it():
         assert t.as_tensor(x) is x
 
 
+def test_memory_mapped_files_keep_their_dtype(tmp_path):
+    np.save(tmp_path / "x.npy", np.arange(4))
+    x = mytorch.from_numpy(np.load(tmp_path / "x.npy", mmap_mode="r+"))
+    assert x.dtype is mytorch.int64
+    assert x.tolist() == [0, 1, 2, 3]
+
+
 def test_errors():
     with pytest.raises(ValueError, match="expected sequence of equal length"):
         mytorch.tensor([[1, 2], [3]])

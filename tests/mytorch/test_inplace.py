@@ -111,3 +111,17 @@ def test_errors():
     for change in (lambda x: x.add_(1), lambda x: x.fill_(1), lambda x: x.zero_(), lambda x: x.__setitem__(0, 2.0)):
         with pytest.raises(RuntimeError, match=r"more than one element of the written-to tensor"):
             change(mytorch.ones(1, 3).expand(2, 3))
+
+
+def test_activations_in_place():
+    def changed(t, a):
+        x = a * 2
+        t.nn.functional.relu(x[0], inplace=True)
+        t.nn.functional.leaky_relu(x.T[1], 0.1, inplace=True)
+        return x
+
+    check(changed, (3, 4))
+    w = mytorch.ones(2, requires_grad=True)
+    with mytorch.no_grad():
+        mytorch.nn.functional.relu(w, inplace=True)
+    assert w.requires_grad
