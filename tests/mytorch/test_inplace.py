@@ -113,12 +113,13 @@ def test_errors():
             change(mytorch.ones(1, 3).expand(2, 3))
 
 
-def test_activations_in_place():
+@pytest.mark.parametrize("part", [lambda x: x, lambda x: x[0], lambda x: x.T[1]], ids=["whole", "row", "column"])
+def test_activations_in_place(part):
     def changed(t, a):
-        x = a * 2
-        t.nn.functional.relu(x[0], inplace=True)
-        t.nn.functional.leaky_relu(x.T[1], 0.1, inplace=True)
-        return x
+        x, y = a * 2, a * 3
+        t.nn.functional.relu(part(x), inplace=True)
+        t.nn.functional.leaky_relu(part(y), 0.1, inplace=True)
+        return x, y
 
     check(changed, (3, 4))
     w = mytorch.ones(2, requires_grad=True)
