@@ -12,6 +12,7 @@ import numpy as np
 
 from .dtypes import of_array
 from .gradmode import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
+from .gradmode import state as mode
 from .graph import Node, edge_of, needs, record, record_view, replace_history
 from .naming import attach
 from .tensor import Tensor
@@ -107,6 +108,7 @@ def _run(roots: list, keep: bool, wanted: dict, only: set | None) -> None:
                 seen.add(edge)
                 stack.append(edge)
     nodes.sort(key=_order, reverse=True)
+    mode.run += 1
     with np.errstate(all="ignore"), no_grad():
         for node in nodes:
             g = grads.pop(node, None)

@@ -8,10 +8,11 @@ from typing import Any
 
 
 class _State:
-    __slots__ = ("enabled",)
+    __slots__ = ("enabled", "run")
 
     def __init__(self) -> None:
         self.enabled = True
+        self.run = 0  # counts backward passes, so that what one left behind is not taken for another's
 
 
 state = _State()

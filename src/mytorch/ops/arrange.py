@@ -23,7 +23,7 @@ def pieces(input: Tensor, keys: list[tuple]) -> tuple[Tensor, ...]:
     if not (input.requires_grad and mode.enabled):
         return tuple([record_view(a[k], input, lambda g: g) for k in keys])
     shape = a.shape
-    whole: list[np.ndarray] = []  # the gradient of the input while backward runs
+    whole: dict[int, np.ndarray] = {}  # the gradient of the input, under the number of the running backward
 
     def gather_backward(g: np.ndarray) -> tuple:
         whole.clear()
@@ -34,11 +34,12 @@ def pieces(input: Tensor, keys: list[tuple]) -> tuple[Tensor, ...]:
     for key in keys:
 
         def split_backward(g: np.ndarray, key: tuple = key) -> tuple:
-            first = not whole
+            first = mode.run not in whole
             if first:
-                whole.append(np.zeros(shape, g.dtype))
-            whole[0][key] = g
-            return (whole[0] if first else None,)  # the later pieces are in it already
+                whole.clear()
+                whole[mode.run] = np.zeros(shape, g.dtype)
+            whole[mode.run][key] = g
+            return (whole[mode.run] if first else None,)  # the later pieces are in it already
 
         view = record_view(a[key], input, lambda g: g)
         view._node = Node((gather,), split_backward, None)

@@ -42,7 +42,7 @@ def operand(value: Any, like: np.ndarray) -> np.ndarray:
     if isinstance(value, np.ndarray):
         return value
     if isinstance(value, (bool, int, float, np.generic)):
-        return np.asarray(value, common_scalar(like, value))
+        return np.asarray(value).astype(common_scalar(like, value))  # out of range wraps around, as in torch
     raise TypeError(f"unsupported operand type for a Tensor: '{type(value).__name__}'")
 
 

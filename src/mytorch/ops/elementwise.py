@@ -31,7 +31,7 @@ def add(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
         return record(out, (input, other), lambda g: (unbroadcast(g, sa), unbroadcast(g, sb)))
     try:
         out = a + other
-    except TypeError:
+    except (TypeError, OverflowError):
         out = None
     if out is None or out.dtype is not a.dtype or out.shape != a.shape:
         return add(*promoted(input, other))
@@ -66,7 +66,7 @@ def sub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
         return record(out, (input, other), sub_backward)
     try:
         out = a - other
-    except TypeError:
+    except (TypeError, OverflowError):
         out = None
     if out is None or out.dtype is not a.dtype or out.shape != a.shape:
         return sub(*promoted(input, other))
@@ -74,6 +74,9 @@ def sub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
 
 
 def rsub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
+    """other - alpha * input"""
+    if alpha == 1 and other.__class__ is float and input._array.dtype.kind == "f":
+        return record(other - input._array, (input,), lambda g: (-g,))
     return add(neg(input) if alpha == 1 else mul(input, -alpha), other)
 
 
@@ -101,7 +104,7 @@ def mul(input: Tensor, other: Any) -> Tensor:
         return record(out, (input, other), mul_backward, saved)
     try:
         out = a * other
-    except TypeError:
+    except (TypeError, OverflowError):
         out = None
     if out is None or out.dtype is not a.dtype or out.shape != a.shape:
         return mul(*promoted(input, other))

@@ -70,8 +70,10 @@ def mean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = 
     shape, axes = a.shape, axes_of(dim, a.ndim)
     out = a.sum(axis=axes if shape else None, keepdims=keepdim)
     n = a.size // (np.size(out) or 1)
-    with np.errstate(all="ignore"):
-        out = out / a.dtype.type(n)
+    if n:
+        out = out / n
+    else:
+        out = np.full_like(out, np.nan)
     return record(out, (input,), lambda g: (spread(g / n, shape, axes, keepdim),))
 
 

@@ -188,6 +188,10 @@ def test_promotion_with_python_numbers(kind, number):
         compare(ours, theirs, 1e-6, 1e-6, f"{number} with {kind}")
 
 
+def test_small_integers_wrap_around():
+    check(lambda t, a: (a + 300, -1 * a, 255 - a, a * 2, a - 1), np.array([0, 1, 200], np.uint8))
+
+
 def test_gradients_come_back_in_each_inputs_own_dtype():
     a = mytorch.ones(3, dtype=mytorch.float32, requires_grad=True)
     b = mytorch.ones(2, 3, dtype=mytorch.float64, requires_grad=True)

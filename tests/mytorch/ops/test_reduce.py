@@ -109,6 +109,10 @@ def test_products_with_zeros_have_their_gradient():
     check(lambda t, a: (a.prod(), a.prod(1)), np.array([[0.0, 2.0, 3.0], [0.0, 0.0, 1.0]]))
 
 
+def test_of_nothing():
+    check(lambda t, a: (a.sum(), a.mean(), a.mean(1), a.mean(0), a.sum(0), a.prod()), (0, 3), grad=False)
+
+
 def test_ties():
     x = np.array([[1.0, 3.0, 3.0], [2.0, 2.0, 0.0]])
     check(lambda t, a: (a.max(), a.amax(1), a.max(1), a.argmax(1)), x)

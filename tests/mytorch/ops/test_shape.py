@@ -129,6 +129,22 @@ def test_one_gradient_array_for_all_pieces():
     assert x.grad.tolist() == [[12.0, 12.0], [0.0, 0.0], [6.0, 6.0], [0.0, 0.0]]
 
 
+def test_pieces_after_a_backward_that_was_stopped_between_them():
+    x = mytorch.ones(2, 2, requires_grad=True)
+    first, second = x.unbind()
+
+    def stop(g):
+        raise KeyboardInterrupt
+
+    handle = first.register_hook(stop)
+    loss = (first * 3 + second * 5).sum()
+    with pytest.raises(KeyboardInterrupt):
+        loss.backward(retain_graph=True)
+    handle.remove()
+    loss.backward()
+    assert x.grad.tolist() == [[3.0, 3.0], [5.0, 5.0]]
+
+
 def test_joining_mixed_dtypes():
     check(lambda t, a, b: (t.cat([a, b]), t.stack([b, a])), (3,), np.arange(3))
 
