@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import pickle
+import re
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from typing import IO, Any
@@ -21,26 +23,54 @@ def _latin1(text: str, encoding: str = "latin1") -> bytes:
     return text.encode("latin1")
 
 
-def _array_names() -> dict[tuple[str, str], Any]:
-    """This NumPy's constructors of arrays, by the names that NumPy 1 and 2 write into a pickle."""
-    rebuild: Any = np.empty(0).__reduce__()[0]
-    scalar = np.float64(0).__reduce__()[0]
-    names: dict[tuple[str, str], Any] = {("numpy", "ndarray"): np.ndarray, ("numpy", "dtype"): np.dtype}
-    for core in ("numpy.core", "numpy._core"):
-        names[f"{core}.multiarray", "_reconstruct"] = rebuild
-        names[f"{core}.multiarray", "scalar"] = scalar
-        names[f"{core}.numeric", "_frombuffer"] = _from_buffer
-    names["_codecs", "encode"] = _latin1
-    names["collections", "OrderedDict"] = OrderedDict
-    return names
+class _Kind:
+    """A plain numeric type in NumPy's place of `dtype`: what a pickle may say about one, and no more."""
+
+    def __init__(self, name: Any, *_: Any):
+        text = name.decode("latin1") if isinstance(name, bytes) else str(name)
+        if re.fullmatch(r"[fiub]\d+", text) is None:
+            raise RefusedPickle(f"a file of arrays holds numbers, but this one holds the type {text!r}")
+        self.dtype = np.dtype(text)
+
+    def __setstate__(self, state: tuple) -> None:
+        order = state[1].decode("latin1") if isinstance(state[1], bytes) else str(state[1])
+        if order in ("<", ">"):
+            self.dtype = self.dtype.newbyteorder(order)  # type: ignore[arg-type]
 
 
-def _from_buffer(buffer: Any, dtype: np.dtype, shape: tuple, order: str) -> np.ndarray:
+class _Array(np.ndarray):
+    """An array being read. Only bytes and a plain type reach NumPy's own __setstate__."""
+
+    def __setstate__(self, state: tuple) -> None:  # type: ignore[override]
+        _, shape, kind, fortran, raw = state
+        if not isinstance(kind, _Kind) or not isinstance(raw, bytes | bytearray):
+            raise RefusedPickle(f"an array is its bytes and a numeric type, but got {type(raw).__name__}")
+        super().__setstate__((1, shape, kind.dtype, fortran, bytes(raw)))
+
+
+def _empty(*_: Any) -> _Array:
+    return np.ndarray.__new__(_Array, (0,), np.int8)
+
+
+def _scalar(kind: _Kind, raw: bytes) -> np.generic:
+    return np.frombuffer(raw, kind.dtype)[0]
+
+
+def _from_buffer(buffer: Any, kind: _Kind, shape: tuple, order: str) -> np.ndarray:
     """Protocol 5 writes an array as its buffer."""
-    return np.frombuffer(buffer, dtype).reshape(shape, order=order).copy()  # type: ignore[call-overload]
+    return np.frombuffer(buffer, kind.dtype).reshape(shape, order="F" if order == "F" else "C").copy()
 
 
-ARRAYS: Mapping[tuple[str, str], Any] = _array_names()
+# The names NumPy 1 and 2 write into the pickle of an array, and our own constructors in their place.
+ARRAYS: Mapping[tuple[str, str], Any] = {
+    ("numpy", "ndarray"): None,  # only ever handed to _empty, never to be called
+    ("numpy", "dtype"): _Kind,
+    ("_codecs", "encode"): _latin1,
+    ("collections", "OrderedDict"): OrderedDict,
+    **{(f"{core}.multiarray", "_reconstruct"): _empty for core in ("numpy.core", "numpy._core")},
+    **{(f"{core}.multiarray", "scalar"): _scalar for core in ("numpy.core", "numpy._core")},
+    **{(f"{core}.numeric", "_frombuffer"): _from_buffer for core in ("numpy.core", "numpy._core")},
+}
 
 
 class ArrayUnpickler(pickle.Unpickler):
@@ -62,7 +92,9 @@ class ArrayUnpickler(pickle.Unpickler):
                 "a file of arrays names only arrays and plain containers, but this one names "
                 f"'{module}.{name}': it is refused and nothing in it was run"
             )
-        return self.names[module, name]
+        found = self.names[module, name]
+        # A pickle may set attributes of what it is given, so it is given a wrapper of its own.
+        return functools.partial(found) if callable(found) else found
 
     def persistent_load(self, key: Any) -> Any:
         if self.storage is None:

@@ -171,7 +171,7 @@ def _flatten(node: Any, prefix: str, state: dict[str, Tensor], where: str) -> No
             _flatten(value, f"{prefix}.{name}" if prefix else str(name), state, where)
         return
     if not prefix or not isinstance(node, np.ndarray | np.generic) or node.dtype.kind not in "fiub":
-        place = prefix or "the top"
+        place = prefix or "the top level"
         raise ValueError(f"{where} must hold layer → parameter → array, but {place} is {type(node).__name__}")
     layer, _, stored = prefix.rpartition(".")
     array, name = np.asarray(node), _RENAMED.get(stored, stored)

@@ -15,7 +15,7 @@ from mytorch.pickles import ARRAYS, ArrayUnpickler, RefusedPickle
 from mytorch.tensor import Tensor
 
 _STORAGES = {
-    ("torch", f"{dtype.legacy.removesuffix('Tensor')}Storage"): dtype.numpy for dtype in ALL
+    ("torch", f"{dtype.legacy.removesuffix('Tensor')}Storage"): dtype.numpy.str for dtype in ALL
 }  # FloatStorage → float32
 
 
@@ -23,6 +23,8 @@ def _rebuild_tensor(
     storage: np.ndarray, offset: int, size: tuple, stride: tuple, requires_grad: bool = False, *_: Any
 ) -> Tensor:
     """A tensor is a window of a flat storage: where it starts, its sizes and its steps."""
+    if min((offset, *size, *stride)) < 0:
+        raise RefusedPickle(f"a tensor's sizes and steps are not negative, but got {size} and {stride}")
     last = offset + sum((length - 1) * step for length, step in zip(size, stride))
     if 0 not in size and not 0 <= offset <= last < len(storage):
         raise RefusedPickle(f"a tensor must lie within its storage of {len(storage)}, but reaches {last}")
@@ -42,7 +44,6 @@ _NAMES = {
     ("torch._utils", "_rebuild_tensor_v2"): _rebuild_tensor,
     ("torch._utils", "_rebuild_parameter"): _rebuild_parameter,
     ("torch", "Size"): tuple,
-    **{("torch", dtype.name): dtype for dtype in ALL},
 }
 
 

@@ -244,9 +244,9 @@ def test_a_pickle_that_would_run_code_is_refused_and_does_not_run(tmp_path):
 def test_other_pickles_are_told_what_is_wrong(tmp_path):
     path = tmp_path / "model.pkl"
     for value, message in (
-        ([1], "the top is list"),
+        ([1], "the top level is list"),
         ({"a": {"b": 1}}, "a.b is int"),
-        (np.ones(2), "the top is ndarray"),
+        ("text", "the top level is str"),
     ):
         path.write_bytes(pickle.dumps(value))
         with pytest.raises(ValueError, match=message):
@@ -254,6 +254,29 @@ def test_other_pickles_are_told_what_is_wrong(tmp_path):
     path.write_bytes(pickle.dumps({"a": {"b": np.ones(200)}})[:-90])
     with pytest.raises(ValueError, match="damaged or of another kind"):
         load_numpy_lab(path)
-    path.write_bytes(pickle.dumps({"a": {"b": np.array([object()], dtype=object)}}))
-    with pytest.raises(RefusedPickle, match=r"object"):
+    for array, kind in ((np.array([1], dtype=object), "O8"), (np.array(["x"]), "U1"), (np.zeros(1, "i4,f8"), "V12")):
+        path.write_bytes(pickle.dumps({"a": {"b": array}}))
+        with pytest.raises(RefusedPickle, match=f"holds numbers, but this one holds the type '{kind}'"):
+            load_numpy_lab(path)
+
+
+def test_a_pickle_cannot_change_what_it_is_given(tmp_path):
+    """BUILD sets attributes of the object before it; here of the constructor of types."""
+    path = tmp_path / "model.pkl"
+    path.write_bytes(b"\x80\x02cnumpy\ndtype\nN}U\x0c__setstate__K\x01s\x86b.")
+    with pytest.raises(ValueError, match="damaged or of another kind|must hold layer"):
         load_numpy_lab(path)
+    path.write_bytes(pickle.dumps({"fc": {"bias": np.arange(3.0)}}))
+    assert load_numpy_lab(path)["fc.bias"].tolist() == [0.0, 1.0, 2.0]
+
+
+def test_a_tensor_outside_its_storage_is_refused(tmp_path):
+    """Steps that would read memory beyond the file's own bytes."""
+    from mytorch.torchfile import _rebuild_tensor
+
+    storage = np.arange(6.0)
+    assert _rebuild_tensor(storage, 1, (2, 2), (2, 1)).tolist() == [[1.0, 2.0], [3.0, 4.0]]
+    assert _rebuild_tensor(storage, 6, (0,), (1,)).tolist() == []
+    for offset, size, stride in ((0, (7,), (1,)), (5, (2,), (1,)), (0, (2, 2), (-5, 6)), (-1, (1,), (1,))):
+        with pytest.raises(RefusedPickle):
+            _rebuild_tensor(storage, offset, size, stride)
