@@ -264,7 +264,7 @@ def test_a_pickle_cannot_change_what_it_is_given(tmp_path):
     """BUILD sets attributes of the object before it; here of the constructor of types."""
     path = tmp_path / "model.pkl"
     path.write_bytes(b"\x80\x02cnumpy\ndtype\nN}U\x0c__setstate__K\x01s\x86b.")
-    with pytest.raises(ValueError, match="damaged or of another kind|must hold layer"):
+    with pytest.raises(ValueError, match=r"damaged or of another kind|must hold layer"):
         load_numpy_lab(path)
     path.write_bytes(pickle.dumps({"fc": {"bias": np.arange(3.0)}}))
     assert load_numpy_lab(path)["fc.bias"].tolist() == [0.0, 1.0, 2.0]
