@@ -98,7 +98,12 @@ def record_view(array: np.ndarray, parent: Tensor, backward: Callable[[np.ndarra
         out._base = parent if parent._base is None else parent._base
         out.requires_grad = True
         edge = parent._node or parent if parent._base is None else edge_of_view(parent)
-        out._node = Node((edge,), lambda g: (backward(g),), None)
+
+        def view_backward(g: np.ndarray) -> tuple:
+            return (backward(g),)
+
+        view_backward.__qualname__ = backward.__qualname__  # the name grad_fn shows
+        out._node = Node((edge,), view_backward, None)
     return out
 
 

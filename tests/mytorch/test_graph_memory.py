@@ -95,3 +95,11 @@ def test_memory_does_not_grow_with_steps():
     grown = tracemalloc.get_traced_memory()[0] - before
     tracemalloc.stop()
     assert grown < 20_000, f"{grown} bytes more after 50 steps; one gradient has 40,000"
+
+
+def test_a_long_chain_can_be_dropped():
+    """Freeing must not recurse from node to node either."""
+    y = mytorch.ones(1, requires_grad=True)
+    for _ in range(100_000):
+        y = y * 1.0
+    del y

@@ -48,6 +48,8 @@ def test_notes():
         x = t.ones(2, requires_grad=True)
         assert repr(x) == "tensor([1., 1.], requires_grad=True)"
         assert repr(x * 2) == "tensor([2., 2.], grad_fn=<MulBackward0>)"
+        assert repr(x + 1) == repr(x + t.ones(2)) == "tensor([2., 2.], grad_fn=<AddBackward0>)"
+        assert "grad_fn=<" in repr(x[0])
         assert repr(x.double().detach()) == "tensor([1., 1.], dtype=torch.float64)"
         assert str(x.sum().exp()) == "tensor(7.3891, grad_fn=<ExpBackward0>)"
         assert f"{t.tensor(1.0)}" in ("tensor(1.)", "1.0")
