@@ -81,6 +81,7 @@ def fit(
             seen = evaluate(model, task, images, backend, device)
             row |= {f"{name}_{key}": value for key, value in seen.metrics.items()}
             times[f"{name}_seconds"] = seen.seconds
+        progress.note(row)
         yield row, times
 
 
