@@ -33,7 +33,7 @@ def _matrix(x: np.ndarray, rows: range, groups: int) -> np.ndarray:
 
 def _unfold(x: np.ndarray, window: Window, rows: range, columns: int, groups: int) -> np.ndarray:
     """(C, H, W, N) -> (groups, C/groups*kh*kw, rows*columns*N): the pixels under each kernel cell."""
-    if window.kernel == window.stride == (1, 1):
+    if window.kernel == window.stride == (1, 1) and columns == x.shape[2]:
         return _matrix(x, rows, groups)
     c, _, _, n = x.shape
     out = np.empty((c, *window.kernel, len(rows), columns, n), x.dtype)
