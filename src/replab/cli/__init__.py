@@ -16,6 +16,7 @@ def main() -> None:
     except ReplabError as error:
         print(f"replab: {error}", file=sys.stderr)
         sys.exit(2)
-    except KeyboardInterrupt:
-        print(f"\nreplab: interrupted{how_to_resume()}", file=sys.stderr)
-        sys.exit(130)
+    except SystemExit as end:
+        if end.code == 130:  # how Typer ends after Ctrl-C
+            print(f"\nreplab: interrupted{how_to_resume()}", file=sys.stderr)
+        raise
