@@ -30,6 +30,7 @@ _TORCH = {
     "torch.nn.functional": "mytorch.nn.functional",
     "torch.nn.init": "mytorch.nn.init",
     "torch.nn.modules": "mytorch.nn.modules",
+    "torch.nn.modules.module": "mytorch.nn.modules.module",
     "torch.nn.parameter": "mytorch.nn.parameter",
     "torch.nn.utils": "mytorch.nn.utils",
     "torch.optim": "mytorch.optim",
@@ -38,6 +39,9 @@ _TORCH = {
     "torch.random": "mytorch.random",
     "torch.utils": "mytorch.utils",
     "torch.utils.data": "mytorch.utils.data",
+    "torch.utils.data.dataloader": "mytorch.utils.data.loader",
+    "torch.utils.data.dataset": "mytorch.utils.data.dataset",
+    "torch.utils.data.sampler": "mytorch.utils.data.sampler",
     "torchvision.datasets": "mytorch.datasets",
     "torchvision.transforms": "mytorch.transforms",
 }

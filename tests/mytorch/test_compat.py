@@ -21,6 +21,9 @@ from torch.optim.lr_scheduler import StepLR
 from torch.utils.data import DataLoader, TensorDataset
 from torch.nn.utils import clip_grad_norm_
 from torch.autograd import Function
+from torch.nn.modules.module import Module
+from torch.utils.data.dataset import Dataset
+from torch.utils.data.sampler import SubsetRandomSampler
 from torchvision import datasets, transforms
 import torchvision.transforms as T
 

@@ -16,6 +16,8 @@ class Parameter(Tensor):
     def __init__(self, data: Any = None, requires_grad: bool = True):
         if data is None:
             data = Tensor(np.empty(0, default()))
+        if requires_grad and data._array.dtype.kind != "f":
+            raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
         super().__init__(data._array, requires_grad=requires_grad)
         self._version = data._version
 

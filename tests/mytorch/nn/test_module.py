@@ -273,6 +273,17 @@ def test_deep_copies_are_apart_and_keep_sharing(both):
     assert list(twin.state_dict()) == list(model.state_dict())
 
 
+def test_parameters_share_memory_print_and_refuse_integers():
+    for lib in (mytorch, torch):
+        source = lib.tensor([1.5, -2.0])
+        parameter = lib.nn.Parameter(source)
+        source[0] = 3.0
+        assert repr(parameter) == "Parameter containing:\ntensor([ 3., -2.], requires_grad=True)"
+        assert not lib.nn.Parameter(source, requires_grad=False).requires_grad
+        with pytest.raises(RuntimeError, match="Only Tensors of floating point and complex dtype"):
+            lib.nn.Parameter(lib.tensor([1, 2]))
+
+
 def test_what_is_missing_is_named():
     with pytest.raises(NotImplementedError, match=r"torch\.nn\.Transformer'"):
         _ = mytorch.nn.Transformer
