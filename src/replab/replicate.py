@@ -165,7 +165,7 @@ def measure(run: Run, job: Job) -> Entry:
         id=job.row.id,
         way=job.way,
         seed=chosen.seed,
-        values={name: tuple(MEASURES[name].of(run)) for name in _wanted(job.row)},
+        values={name: list(MEASURES[name].of(run)) for name in _wanted(job.row)},
         data=Path(run.input["data"]).name,
         epochs=len(run.epochs),
         lr=chosen.lr,
