@@ -11,11 +11,12 @@ from ..naming import attach
 from ..tensor import Tensor
 
 
-def steps_of(key: Any) -> tuple[list[tuple], bool, list[Tensor]]:
+def steps_of(key: Any, ndim: int) -> tuple[list[tuple], bool, list[Tensor]]:
     """A torch index as NumPy's, whether it is basic (NumPy gives a view), and the tensors in it.
 
     NumPy treats an int beside index arrays as one more array, which moves dims; torch selects first. So a mixture
-    becomes two steps: the ints and slices, then the arrays.
+    becomes two steps: the ints and slices, then the arrays. An ellipsis that stands for nothing separates arrays in
+    NumPy and not in torch, so beside arrays it is written out.
     """
     parts: list[Any] = []
     tensors = []
@@ -40,7 +41,12 @@ def steps_of(key: Any) -> tuple[list[tuple], bool, list[Tensor]]:
         elif isinstance(k, slice) and k.step is not None and k.step <= 0:
             raise ValueError(f"step must be greater than zero, but got {k.step}: use flip() for the other direction")
         parts.append(k)
-    if basic or not numbers:
+    if basic:
+        return [tuple(parts)], basic, tensors
+    where = next((i for i, k in enumerate(parts) if k is Ellipsis), None)
+    if where is not None:
+        parts[where : where + 1] = [slice(None)] * (ndim - sum(map(_dims_taken, parts)))
+    if not numbers:
         return [tuple(parts)], basic, tensors
     first: list[Any] = []
     second: list[Any] = []
@@ -51,8 +57,14 @@ def steps_of(key: Any) -> tuple[list[tuple], bool, list[Tensor]]:
         else:
             first.append(k)
             if not isinstance(k, (int, np.integer)):
-                second.append(k if k is Ellipsis else slice(None))
+                second.append(slice(None))
     return [tuple(first), tuple(second)], basic, tensors
+
+
+def _dims_taken(k: Any) -> int:
+    if k is None or k is Ellipsis:
+        return 0
+    return k.ndim if isinstance(k, np.ndarray) and k.dtype.kind == "b" else 1
 
 
 def part_of(array: np.ndarray, steps: list[tuple]) -> np.ndarray:
@@ -68,7 +80,7 @@ def put(array: np.ndarray, steps: list[tuple], value: Any) -> None:
 
 def getitem(input: Tensor, key: Any) -> Tensor:
     a = input._array
-    steps, basic, tensors = steps_of(key)
+    steps, basic, tensors = steps_of(key, a.ndim)
     try:
         out = part_of(a, steps)
     except IndexError as fault:

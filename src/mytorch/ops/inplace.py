@@ -188,7 +188,7 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
 def setitem(self: Tensor, key: Any, value: Any) -> None:
     """x[key] = value, with gradients to x (outside key) and to value."""
     a = self._array
-    steps, _, _ = index.steps_of(key)
+    steps, _, _ = index.steps_of(key, a.ndim)
     keeps = recorded(self, value)
     new = value._array if isinstance(value, Tensor) else value
     target = a.copy() if keeps and self._base is not None else a

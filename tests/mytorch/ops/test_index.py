@@ -20,6 +20,7 @@ CASES = {
         a[t.tensor(1), 0],
     ),
     "mixed": lambda t, a: (a[t.tensor([0, 1]), 1:], a[None, t.tensor([0, 1]), ..., 0], a[..., t.tensor([3, -1])]),
+    "arrays around nothing": lambda t, a: (a[:, [0, 1], ..., [1, 2]], a[None, a[:, 0, 0] < 9, ..., [0], 1]),
     "masks": lambda t, a: (a[a > 0], a[a.sum((1, 2)) > -9], a[:, a[0, :, 0] < 9, 1]),
     "select": lambda t, a: (
         a.index_select(1, t.tensor([2, 0, 0])),
@@ -49,7 +50,7 @@ def test_against_torch(name, layout):
 
 @st.composite
 def index_of_3d(draw):
-    """Any mixture of ints, slices, None and one list."""
+    """Any mixture of ints, slices, None, an ellipsis and up to two lists."""
     part = st.one_of(
         st.integers(-2, 1),
         st.builds(
@@ -61,10 +62,14 @@ def index_of_3d(draw):
         st.just(None),
     )
     key = draw(st.lists(part, max_size=3))
-    if draw(st.booleans()):
-        key.insert(draw(st.integers(0, len(key))), draw(st.lists(st.integers(-2, 1), min_size=1, max_size=4)))
+    length = draw(st.integers(1, 3))
+    for _ in range(draw(st.integers(0, 2))):
+        chosen = draw(st.lists(st.integers(-2, 1), min_size=length, max_size=length))
+        key.insert(draw(st.integers(0, len(key))), chosen)
     while sum(k is not None for k in key) > 3:
         key.pop()
+    if draw(st.booleans()):
+        key.insert(draw(st.integers(0, len(key))), ...)
     return tuple(key)
 
 
