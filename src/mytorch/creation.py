@@ -91,7 +91,11 @@ def _kind(dtype: Any) -> np.dtype:
 
 
 def _shape(sizes: tuple, size: Any) -> tuple:
-    return tuple([int(s) for s in (sizes_of(sizes) if size is None else size)])
+    shape = tuple([int(s) for s in (sizes_of(sizes) if size is None else size)])
+    for n in shape:
+        if n < 0:
+            raise RuntimeError(f"Trying to create tensor with negative dimension {n}: {list(shape)}")
+    return shape
 
 
 def zeros(

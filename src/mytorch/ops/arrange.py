@@ -71,6 +71,8 @@ def split(input: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Ten
 
 @numpy_names
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
+    if chunks < 1:
+        raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
     n = input._array.shape[axis_of(dim, input._array.ndim)]
     return split(input, max(1, -(-n // chunks)), dim)
 
@@ -183,6 +185,8 @@ def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
     """Windows of `size` elements, every `step`, in a new last dim."""
     a = input._array
     axis = axis_of(dimension, a.ndim)
+    if size > a.shape[axis]:
+        raise RuntimeError(f"maximum size for tensor at dimension {axis} is {a.shape[axis]} but size is {size}")
     windows = np.lib.stride_tricks.sliding_window_view(a, size, axis)
     lead = (slice(None),) * axis
     out = windows[(*lead, slice(None, None, step))]

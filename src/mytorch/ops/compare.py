@@ -50,7 +50,9 @@ def _bitwise(name: str, ufunc: Any) -> Any:
         a, b = both_arrays(input, other)
         kind = common(a, b)
         if kind.kind == "f":
-            raise RuntimeError(f"\"{name}_cpu\" not implemented for 'Float': convert to integers or booleans first")
+            raise NotImplementedError(
+                f"\"{name}_cpu\" not implemented for 'Float': convert to integers or booleans first"
+            )
         try:
             return Tensor(np.asarray(ufunc(a.astype(kind, copy=False), b.astype(kind, copy=False))))
         except ValueError:

@@ -61,6 +61,11 @@ def sub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
             out = a - b
         except ValueError:
             raise mismatch(a.shape, b.shape) from None
+        except TypeError:  # NumPy's own refusal of booleans
+            raise RuntimeError(
+                "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
+                "`logical_xor()` operator instead."
+            ) from None
         sa, sb, need_b = a.shape, b.shape, other.requires_grad
 
         def sub_backward(g: np.ndarray) -> tuple:

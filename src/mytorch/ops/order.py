@@ -90,6 +90,8 @@ def unique(
 
 
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
+    if input._array.ndim != 1 or input._array.dtype.kind not in "iu" or (input._array < 0).any():
+        raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
     counted = np.bincount(input._array, None if weights is None else weights._array, minlength)
     return Tensor(counted if weights is None or weights._array.dtype != np.float32 else counted.astype(np.float32))
 

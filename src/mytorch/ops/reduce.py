@@ -83,6 +83,11 @@ def _extreme(input: Tensor, dim: Any, keepdim: bool, where: Any, whole: Any, pai
     if isinstance(dim, Tensor):
         return pair(input, dim)
     if dim is None:
+        if not a.size:
+            raise RuntimeError(
+                f"{whole.__name__.removeprefix('a')}(): Expected reduction dim to be specified for input.numel() == 0. "
+                "Specify the reduction dim with the 'dim' argument."
+            )
         out = whole(a)
 
         def extreme_backward(g: np.ndarray) -> tuple:

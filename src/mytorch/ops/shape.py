@@ -103,8 +103,13 @@ def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
 def permute(input: Tensor, *order: Any, dims: Any = None) -> Tensor:
     a = input._array
     order = tuple([axis_of(d, a.ndim) for d in sizes_of(order, dims)])
-    if sorted(order) != list(range(a.ndim)):
-        raise RuntimeError(f"permute(dims): repeated or missing dims in {list(order)} for a tensor of {a.ndim} dims")
+    if len(set(order)) != len(order):
+        raise RuntimeError(f"permute(): duplicate dims are not allowed: {list(order)}")
+    if len(order) != a.ndim:
+        raise RuntimeError(
+            "permute(): number of dimensions in the tensor input does not match the length of the desired "
+            f"ordering of dimensions i.e. input.dim() = {a.ndim} is not equal to len(dims) = {len(order)}"
+        )
     back = tuple(np.argsort(order).tolist())
     return record_view(a.transpose(order), input, lambda g: g.transpose(back))
 
@@ -189,7 +194,7 @@ def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
 def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     tensors = list(tensors)
     if not tensors:
-        raise RuntimeError("torch.cat(): expected a non-empty list of Tensors")
+        raise ValueError("torch.cat(): expected a non-empty list of Tensors")
     tensors = _one_dtype([t for t in tensors if t._array.shape != (0,)] or tensors[:1])
     arrays = [t._array for t in tensors]
     ndim = arrays[0].ndim

@@ -10,18 +10,19 @@ from ..naming import attach, numpy_names
 from ..nn.functional import activation
 from ..tensor import Tensor
 from .pointwise import unary
+from .reduce import axis_of
 
 erf = unary("erf", activation.erf, lambda x, y: x.dtype.type(2 / np.sqrt(np.pi)) * np.exp(-x * x))
 
 
 @numpy_names
 def softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
-    return activation.softmax(input, dim, dtype=dtype)
+    return activation.softmax(input, axis_of(dim, input._array.ndim), dtype=dtype)
 
 
 @numpy_names
 def log_softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
-    return activation.log_softmax(input, dim, dtype=dtype)
+    return activation.log_softmax(input, axis_of(dim, input._array.ndim), dtype=dtype)
 
 
 def erfc(input: Tensor) -> Tensor:

@@ -130,7 +130,9 @@ def logsumexp(input: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
 
 
 @numpy_names
-def prod(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+    if dim is not None and not isinstance(dim, int):
+        raise TypeError(f"prod() received {dim}, but takes one dim: call it once for each")
     if dtype is not None:
         input = cast(input, to_numpy(dtype))
     a = input._array
@@ -180,6 +182,8 @@ def cumprod(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
 
 def _at(input: Tensor, dim: int | None, keepdim: bool, function: Any) -> Tensor:
     a = input._array
+    if dim is None and not a.size:
+        raise IndexError(f"{function.__name__}(): Expected reduction dim to be specified for input.numel() == 0.")
     if dim is None:
         return Tensor(np.asarray(function(a), np.int64).reshape((1,) * a.ndim if keepdim else ()))
     if not a.ndim:
