@@ -3,7 +3,9 @@
 Each library runs in a process of its own with two threads, so that neither's thread pool or allocator disturbs the
 other; the two take turns, and the medians of all turns are compared.
 
-    python benchmarks/mytorch_speed.py [model ...] [--rounds 7]
+    python benchmarks/mytorch_speed.py [model ...] [--rounds 7] [--threads 2]
+
+On a machine that is busy with other work, two threads mostly wait for each other: --threads 1 says more then.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-THREADS = 2
+THREADS = 2  # the claim is for two
 # batch, image shape, steps in one turn, most that mytorch may take as a multiple of torch
 CASES = {
     "lenet": (100, (1, 28, 28), 10, 1.0),
@@ -79,11 +81,10 @@ def build(name: str, lib: Any) -> Any:
     return {"fcn": fcn, "lenet": lenet, "mlp": mlp, "cnn": cnn, "nanovit": NanoViT}[name]()
 
 
-def trainer(name: str, library: str) -> Any:
+def trainer(name: str, library: str, threads: int = THREADS) -> Any:
     """A function that does one training step: zero_grad, forward, loss, backward, optimiser step."""
     lib = importlib.import_module(library)
-    if library == "torch":
-        lib.set_num_threads(THREADS)
+    lib.set_num_threads(threads)
     lib.manual_seed(0)
     batch, shape, _, _ = CASES[name]
     rng = np.random.default_rng(0)
@@ -105,9 +106,9 @@ def trainer(name: str, library: str) -> Any:
     return step
 
 
-def worker(name: str, library: str) -> None:
+def worker(name: str, library: str, threads: int) -> None:
     """Answers each line on stdin with the seconds one step took, averaged over a turn."""
-    step = trainer(name, library)
+    step = trainer(name, library, threads)
     steps = CASES[name][2]
     step()
     for _ in sys.stdin:
@@ -117,12 +118,12 @@ def worker(name: str, library: str) -> None:
         print((time.perf_counter() - start) / steps, flush=True)
 
 
-def compare(name: str, rounds: int) -> tuple[float, float]:
+def compare(name: str, rounds: int, threads: int) -> tuple[float, float]:
     """Median seconds of a step on mytorch and on torch, turn by turn."""
-    env = os.environ | {f"{k}_NUM_THREADS": str(THREADS) for k in ("OMP", "OPENBLAS", "MKL")}
+    env = os.environ | {f"{k}_NUM_THREADS": str(threads) for k in ("OMP", "OPENBLAS", "MKL")}
     workers = [
         subprocess.Popen(
-            [sys.executable, __file__, "--worker", library, name],
+            [sys.executable, __file__, "--worker", library, "--threads", str(threads), name],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -148,14 +149,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("models", nargs="*", default=list(CASES))
     parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--threads", type=int, default=THREADS)
     parser.add_argument("--worker", choices=("mytorch", "torch"), help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.worker:
-        worker(arguments.models[0], arguments.worker)
+        worker(arguments.models[0], arguments.worker, arguments.threads)
         return
     print(f"{'model':8} {'mytorch ms':>11} {'torch ms':>9} {'ratio':>6} {'at most':>8}")
     for name in arguments.models:
-        ours, theirs = compare(name, arguments.rounds)
+        ours, theirs = compare(name, arguments.rounds, arguments.threads)
         ratio, limit = ours / theirs, CASES[name][3]
         verdict = "holds" if ratio <= limit else "FAILS"
         print(f"{name:8} {ours * 1e3:11.2f} {theirs * 1e3:9.2f} {ratio:6.2f} {limit:8.1f}  {verdict}", flush=True)
