@@ -96,7 +96,7 @@ def test_bits():
     x, y = np.array([5, 6, 1]), np.array([3, 2, 1])
     names = ("bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_left_shift", "bitwise_right_shift")
     check(lambda t, a, b: [getattr(t, n)(a, b) for n in names] + [t.bitwise_not(a), a.char()], x, y)
-    with pytest.raises(NotImplementedError, match="convert to integers or bool first"):
+    with pytest.raises(NotImplementedError, match="convert to integers or booleans first"):
         mytorch.ones(2) & mytorch.ones(2)
 
 
