@@ -9,10 +9,9 @@ import numpy as np
 
 from mytorch.autograd import record
 from mytorch.ops import pointwise
+from mytorch.ops.inplace import apply
 from mytorch.ops.pointwise import sigmoid, sigmoid_array, tanh
 from mytorch.tensor import Tensor
-
-from .inplace import overwrite
 
 __all__ = [
     "elu", "gelu", "hardtanh", "leaky_relu", "log_softmax", "logsigmoid", "relu", "relu6", "sigmoid", "silu",
@@ -21,8 +20,7 @@ __all__ = [
 
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
-    out = pointwise.relu(input)
-    return overwrite(input, out) if inplace else out
+    return apply(input, relu, (), {}) if inplace else pointwise.relu(input)
 
 
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
@@ -30,26 +28,28 @@ def relu6(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
+    if inplace:
+        return apply(input, hardtanh, (min_val, max_val), {})
     out = np.clip(input._array, min_val, max_val)
 
     def hardtanh_backward(g: np.ndarray) -> tuple[np.ndarray]:
         return (g * ((out > min_val) & (out < max_val)),)
 
-    result = record(out, (input,), hardtanh_backward, saves_output=True)
-    return overwrite(input, result) if inplace else result
+    return record(out, (input,), hardtanh_backward, saves_output=True)
 
 
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
+    if inplace:
+        return apply(input, leaky_relu, (negative_slope,), {})
     x = input._array
-    slope = x > 0
-    slope = slope * np.asarray(1 - negative_slope, x.dtype)
-    slope += negative_slope
-    result = record(x * slope, (input,), lambda g: (g * slope,))
-    return overwrite(input, result) if inplace else result
+    slope = (x > 0) * np.asarray(1 - negative_slope, x.dtype) + negative_slope
+    return record(x * slope, (input,), lambda g: (g * slope,))
 
 
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """x above zero, alpha * (e^x - 1) below."""
+    if inplace:
+        return apply(input, elu, (alpha,), {})
     x = input._array
     below = np.expm1(np.minimum(x, 0)) * alpha  # 0 above
     negative = x <= 0
@@ -57,14 +57,13 @@ def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     def elu_backward(g: np.ndarray) -> tuple[np.ndarray]:
         return (g * (below + (1 + negative * g.dtype.type(alpha - 1))),)
 
-    result = record(np.maximum(x, 0) + below, (input,), elu_backward)
-    return overwrite(input, result) if inplace else result
+    return record(np.maximum(x, 0) + below, (input,), elu_backward)
 
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
     """x * sigmoid(x)."""
     if inplace:
-        return overwrite(input, silu(input.clone()))
+        return apply(input, silu, (), {})
     x = input._array
     s = sigmoid_array(x)
     return record(x * s, (input,), lambda g: (g * s * (1 + x * (1 - s)),), saved=(input,))

@@ -6,9 +6,8 @@ import numpy as np
 
 from mytorch import random
 from mytorch.autograd import record
+from mytorch.ops.inplace import apply
 from mytorch.tensor import Tensor
-
-from .inplace import overwrite
 
 
 def keep_mask(shape: tuple[int, ...], p: float) -> np.ndarray:
@@ -33,6 +32,8 @@ def _dropped(input: Tensor, p: float, training: bool, inplace: bool, mask_shape:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
     if not training or p == 0:
         return input
+    if inplace:
+        return apply(input, _dropped, (p, training, False, mask_shape), {})
     keep, scale = keep_mask(mask_shape, p), 0.0 if p == 1 else 1.0 / (1.0 - p)
 
     def dropout_backward(g: np.ndarray) -> tuple[np.ndarray]:
@@ -40,5 +41,5 @@ def _dropped(input: Tensor, p: float, training: bool, inplace: bool, mask_shape:
         g *= scale
         return (g,)
 
-    out = record(dropout_backward(input._array)[0], (input,), dropout_backward)  # it is its own derivative
-    return overwrite(input, out) if inplace else out
+    # It is linear: its derivative is itself.
+    return record(dropout_backward(input._array)[0], (input,), dropout_backward)
