@@ -63,7 +63,7 @@ def identity(recipe: Recipe) -> str:
     default, values = dataclasses.asdict(Recipe()), dataclasses.asdict(recipe)
     values["search"] = {k: v for k, v in values["search"].items() if v != default["search"][k]}
     kept = {k: v for k, v in values.items() if k != "device" and v != default[k] and v != {}}
-    kept["data"] = Path(recipe.data).name
+    kept["data"] = Path(recipe.data).name.removesuffix(".zip")  # what a Dataset of it is called
     return sha256(json.dumps(kept, sort_keys=True).encode()).hexdigest()[:16]
 
 

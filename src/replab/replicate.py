@@ -185,4 +185,5 @@ def hardware(environment: dict[str, Any]) -> str:
     """Processor and threads, or the GPU: no paths, no host names."""
     if environment.get("device") not in (None, "cpu"):
         return str(environment["device"])
-    return f"{environment.get('processor', 'CPU')}, {environment.get('threads', '?')} threads"
+    threads = environment.get("threads")
+    return f"{environment.get('processor', 'CPU')}, {threads} thread{'' if threads == 1 else 's'}"

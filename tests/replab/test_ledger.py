@@ -233,7 +233,7 @@ def test_identity_is_of_what_decides_the_numbers():
     recipe = Recipe(model="mlp", lr=0.1, epochs=2)
     assert ledger.identity(recipe) == ledger.identity(Recipe.from_toml(recipe.to_toml()))
     assert ledger.identity(recipe) == ledger.identity(recipe.replace(device="cpu"))
-    assert ledger.identity(recipe.replace(data="here/set")) == ledger.identity(recipe.replace(data="there/set"))
+    assert ledger.identity(recipe.replace(data="here/set")) == ledger.identity(recipe.replace(data="there/set.zip"))
     changed = [recipe.replace(seed=1), recipe.replace(lr=0.2), recipe.replace(search={"trials": 3}),
                recipe.replace(params={"widths": [3]}), recipe.replace(data="mnist")]  # fmt: skip
     assert len({ledger.identity(r) for r in [recipe, *changed]}) == 6

@@ -252,3 +252,10 @@ def test_command_line_refuses(refuses):
     assert "no published row named 'lab9/resnet'" in refuses("replicate", "lab9/resnet")
     assert "notes/dcgan cannot be run" in refuses("replicate", "notes/dcgan")
     assert "a time is written" in refuses("replicate", "mnist-lab/conv1", "--budget", "soon")
+
+
+def test_hardware_names_the_processor_or_the_gpu():
+    cpu = {"device": "cpu", "processor": "A CPU", "threads": 1}
+    assert replication.hardware(cpu) == "A CPU, 1 thread"
+    assert replication.hardware({**cpu, "threads": 2}) == "A CPU, 2 threads"
+    assert replication.hardware({**cpu, "device": "A GPU"}) == "A GPU"
