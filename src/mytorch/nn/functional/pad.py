@@ -1,4 +1,4 @@
-"""Padding of the last dimensions: with a constant, or by reading the image again."""
+"""Padding of the last dimensions: with a constant, or by reading the input again."""
 
 from __future__ import annotations
 
@@ -12,44 +12,55 @@ from mytorch.tensor import Tensor
 
 def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Tensor:
     """pad is (before, after) of the last dimension, then of the one before it, ...; constant may crop."""
-    x = input._array
-    amounts = [int(p) for p in pad]
-    if len(amounts) % 2 or len(amounts) > 2 * x.ndim:
-        raise RuntimeError(
-            f"Padding length must be even and at most twice the input's rank {x.ndim}, but got {amounts}"
-        )
-    if mode != "constant" and value:
-        raise ValueError(f'Padding mode "{mode}" doesn\'t take in value argument')
-    sources = []  # for each dimension, which input index each output index shows (-1: the constant)
-    for axis in range(x.ndim):
-        k = 2 * (x.ndim - 1 - axis)
-        before, after = amounts[k : k + 2] if k < len(amounts) else (0, 0)
-        sources.append(_source(x.shape[axis], before, after, mode))
-    index = np.ix_(*[np.maximum(s, 0) for s in sources])
-    inside = np.ix_(*[np.flatnonzero(s >= 0) for s in sources])
-    shown = np.ix_(*[s[s >= 0] for s in sources])
+    rank, amounts = input.ndim, [int(p) for p in pad]
+    if len(amounts) % 2 or len(amounts) > 2 * rank:
+        raise RuntimeError(f"Padding length must be even and at most twice the input's rank {rank}, but got {amounts}")
+    sides = [(0, 0)] * (rank - len(amounts) // 2) + list(zip(amounts[-2::-2], amounts[::-2]))
     if mode == "constant":
-        out = np.full([len(s) for s in sources], 0 if value is None else value, x.dtype)
-        out[inside] = x[shown]
-    else:
-        out = x[index]
+        return _constant(input, sides, 0.0 if value is None else value)
+    if value:
+        raise ValueError(f'Padding mode "{mode}" doesn\'t take in value argument')
+    for axis, (before, after) in enumerate(sides):
+        if before or after:
+            input = _shown(input, axis, _source(input.shape[axis], before, after, mode))
+    return input
+
+
+def _constant(input: Tensor, sides: list[tuple[int, int]], value: float) -> Tensor:
+    x = input._array
+    sizes = [n + before + after for n, (before, after) in zip(x.shape, sides)]
+    if min(sizes, default=0) < 0:
+        raise RuntimeError(f"The input size {list(x.shape)}, plus padding {sides}, resulted in a negative output size")
+    # Where the input lies in the output, and which part of the input that is.
+    place = tuple(slice(max(b, 0), size - max(a, 0)) for size, (b, a) in zip(sizes, sides))
+    part = tuple(slice(max(-b, 0), n - max(-a, 0)) for n, (b, a) in zip(x.shape, sides))
+    out = np.full(sizes, value, x.dtype)
+    out[place] = x[part]
     shape = x.shape
 
     def pad_backward(g: np.ndarray) -> tuple[np.ndarray]:
         gx = np.zeros(shape, g.dtype)
-        if mode == "constant":
-            gx[shown] = g[inside]
-        else:
-            np.add.at(gx, index, g)  # a pixel may be shown several times
+        gx[part] = g[place]
         return (gx,)
 
     return record(out, (input,), pad_backward)
 
 
+def _shown(input: Tensor, axis: int, source: np.ndarray) -> Tensor:
+    """The input with its positions along axis replaced by those in source, of which some come several times."""
+    shape = input._array.shape
+
+    def pad_backward(g: np.ndarray) -> tuple[np.ndarray]:
+        gx = np.zeros(shape, g.dtype)
+        np.add.at(np.moveaxis(gx, axis, 0), source, np.moveaxis(g, axis, 0))
+        return (gx,)
+
+    return record(np.take(input._array, source, axis), (input,), pad_backward)
+
+
 def _source(size: int, before: int, after: int, mode: str) -> np.ndarray:
+    """Which of `size` positions is shown at each place, from `before` places ahead of the first."""
     at = np.arange(-before, size + after)
-    if mode == "constant":
-        return np.where((at >= 0) & (at < size), at, -1)
     if mode == "replicate":
         return np.clip(at, 0, size - 1)
     if mode == "reflect":
