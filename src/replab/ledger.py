@@ -170,7 +170,9 @@ def _line(row: Row, figure: Figure, group: Group | None) -> dict[str, Any]:
         "minutes": sum(e.minutes for e in made) / len(made) if made else None,
         "hardware": _joined(e.hardware for e in made),
         "commit": _joined(e.commit for e in made),
-        "command": max((e.command for e in made), key=len, default=f"replab replicate {row.id}"),
+        "command": made[-1].command if made else f"replab replicate {row.id}",  # the last seed's makes all
+        "published_duration": row.duration,
+        "published_hardware": row.hardware,
         "verdict": word,
         "reason": reason,
         "note": figure.note,

@@ -73,8 +73,10 @@ def as_markdown(known: Published, entries: Sequence[Entry]) -> str:
     if made:
         parts.append("## How each was made\n")
         parts.append(_table(
-            ("row", "command", "seeds", "learning rate", "hardware", "commit"),
-            [(row_name(r), f"`{r['command']}`", r["n"], r["lr"], r["hardware"], r["commit"]) for r in made.values()],
+            ("row", "command", "seeds", "learning rate", "minutes", "hardware", "published duration", "commit"),
+            [(row_name(r), f"`{r['command']}`", r["n"], r["lr"], f"{r['minutes']:.1f}", r["hardware"],
+              ", ".join(w for w in (r["published_duration"], r["published_hardware"]) if w), r["commit"])
+             for r in made.values()],
         ))  # fmt: skip
     return "\n".join(parts)
 

@@ -62,9 +62,10 @@ def word_and_reason(
         notes.append("n = 1")
     if published is None:
         return NEVER_PUBLISHED, "; ".join(notes)
-    if incomparable:
-        return NOT_COMPARABLE, "; ".join([incomparable, *notes])
     found = judge(published, measured, tolerance, higher_is_better)
-    if data[0] != data[1]:
-        return NOT_COMPARABLE, "; ".join([f"on {data[0]}, not {data[1]}: by the numbers {found}", *notes])
+    other = f"on {data[0]}, not {data[1]}" if data[0] != data[1] else ""
+    if incomparable:
+        return NOT_COMPARABLE, "; ".join([incomparable, *([other] if other else []), *notes])
+    if other:
+        return NOT_COMPARABLE, "; ".join([f"{other}: by the numbers {found}", *notes])
     return found, "; ".join(notes)

@@ -99,6 +99,8 @@ def test_what_cannot_be_compared_says_why_and_what_the_numbers_say():
     assert word_and_reason(95.0, seeds, 0.1, True, data=on)[1].endswith("by the numbers short")
     assert word_and_reason(90.1, seeds, 0.1, True, incomparable="training accuracy") == (
         "not comparable", "training accuracy")  # fmt: skip
+    assert word_and_reason(90.1, seeds, 0.1, True, data=on, incomparable="training accuracy") == (
+        "not comparable", "training accuracy; on cifar10-jpeg, not cifar10")  # fmt: skip
     assert word_and_reason(90.1, seeds, 0.1, True, epochs=(2, 30)) == ("holds", "at 2 of 30 epochs")
     assert word_and_reason(None, seeds, 0.1, True) == ("never published", "")
     assert word_and_reason(90.1, None, 0.1, True, absent="no weights") == ("not run", "no weights")
@@ -157,10 +159,11 @@ def test_a_claim_shows_what_it_rests_on_and_never_mixes_data():
 
 
 def test_lines_put_published_beside_measured():
-    made = [entry(seed=s, accuracy=a) for s, a in ((1, 89.9), (2, 90.1))]
+    made = [entry(seed=s, accuracy=a, command=f"replicate --seeds {s}") for s, a in ((1, 89.9), (2, 90.1))]
     best, last, loss, other, absent = ledger.lines(KNOWN, [*made, entry("lab/b", 80.0)])
     assert (best["verdict"], best["way"], best["n"]) == ("better", "published", 2)
     assert (last["verdict"], last["way"]) == ("holds", "right")
+    assert last["command"] == "replicate --seeds 2"  # makes both
     assert last["measured"] == pytest.approx(90.0)
     assert last["spread"] == pytest.approx(0.1414, abs=1e-4)
     assert loss["verdict"] == "holds"
