@@ -196,7 +196,9 @@ class Tensor:
         return int(self._array.item())
 
     def __format__(self, spec: str) -> str:
-        return format(self.item(), spec) if spec and self._array.ndim == 0 else repr(self)
+        """A 0-d tensor is printed as its number; with more values, a format like .3f is an error, as in torch."""
+        plain = self._array.ndim == 0 and type(self) is Tensor
+        return format(self.item(), spec) if plain else object.__format__(self, spec)
 
     def __len__(self) -> int:
         if self._array.ndim == 0:

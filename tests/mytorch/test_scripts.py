@@ -14,7 +14,8 @@ SCRIPTS = sorted((Path(__file__).parent / "scripts").glob("*.py"))
 @pytest.mark.filterwarnings("ignore:enable_nested_tensor is True")
 @pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)
 def test_same_results_on_both(path):
-    ours = run_script(str(path))["results"]
-    theirs = runpy.run_path(str(path))["results"]
-    assert len(ours) > 4
-    np.testing.assert_allclose(ours, theirs, rtol=1e-6, atol=1e-12)
+    ours, theirs = run_script(str(path)), runpy.run_path(str(path))
+    assert len(ours["results"]) > 4
+    loose = 1e-5 if path.stem == "classifier" else 1e-6  # the only one in float32
+    np.testing.assert_allclose(ours["results"], theirs["results"], rtol=loose, atol=1e-12)
+    assert ours.get("lines") == theirs.get("lines")

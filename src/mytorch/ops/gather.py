@@ -81,6 +81,8 @@ def scatter(
         return scatter_add(input, dim, index, src)
     src = value if src is None else src
     a = input._array
+    if index._array.ndim == 0 and a.ndim == 1:  # a number counts as one place
+        index, src = index.reshape(1), src.reshape(1) if isinstance(src, Tensor) else src
     axis = axis_of(dim, a.ndim)
     at = _checked(index, input, axis, "scatter")
     places = _places(at, axis)
