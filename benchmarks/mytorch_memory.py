@@ -2,7 +2,7 @@
 
 Each library trains in a process of its own; resident memory is read at several points.
 
-    python benchmarks/mytorch_memory.py [--steps 2000]
+    python benchmarks/mytorch_memory.py [--steps 2000] [--threads 2]
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ def resident_mib() -> float:
         return int(file.read().split()[1]) * resource.getpagesize() / 2**20
 
 
-def worker(library: str, steps: int) -> None:
+def worker(library: str, steps: int, threads: int) -> None:
     """Prints 'step MiB' at a tenth, a quarter, half and all of the steps, then 'peak MiB'."""
-    step = trainer("lenet", library)
+    step = trainer("lenet", library, threads)
     points = {max(1, steps // part) for part in (10, 4, 2, 1)}
     for number in range(1, steps + 1):
         step()
@@ -35,9 +35,9 @@ def worker(library: str, steps: int) -> None:
     print("peak", resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
 
 
-def measure(library: str, steps: int) -> tuple[list[tuple[str, float]], float]:
-    env = os.environ | {f"{k}_NUM_THREADS": str(THREADS) for k in ("OMP", "OPENBLAS", "MKL")}
-    command = [sys.executable, __file__, "--worker", library, "--steps", str(steps)]
+def measure(library: str, steps: int, threads: int) -> tuple[list[tuple[str, float]], float]:
+    env = os.environ | {f"{k}_NUM_THREADS": str(threads) for k in ("OMP", "OPENBLAS", "MKL")}
+    command = [sys.executable, __file__, "--worker", library, "--steps", str(steps), "--threads", str(threads)]
     lines = subprocess.run(command, env=env, check=True, capture_output=True, text=True).stdout.split("\n")
     readings = [(name, float(value)) for name, value in (line.split() for line in lines if line)]
     return readings[:-1], readings[-1][1]
@@ -46,13 +46,14 @@ def measure(library: str, steps: int) -> tuple[list[tuple[str, float]], float]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--steps", type=int, default=2000)
+    parser.add_argument("--threads", type=int, default=THREADS)
     parser.add_argument("--worker", choices=("mytorch", "torch"), help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.worker:
-        worker(arguments.worker, arguments.steps)
+        worker(arguments.worker, arguments.steps, arguments.threads)
         return
-    readings, peak = measure("mytorch", arguments.steps)
-    _, reference = measure("torch", min(arguments.steps, 200))
+    readings, peak = measure("mytorch", arguments.steps, arguments.threads)
+    _, reference = measure("torch", min(arguments.steps, 200), arguments.threads)
     print("mytorch: " + ", ".join(f"step {name}: {value:.1f} MiB" for name, value in readings))
     growth, ratio = readings[-1][1] / readings[0][1], peak / reference
     print(f"growth {growth:.3f} x (at most {GROWTH_LIMIT})  {'holds' if growth <= GROWTH_LIMIT else 'FAILS'}")
