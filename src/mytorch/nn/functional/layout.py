@@ -13,11 +13,20 @@ from typing import NamedTuple
 import numpy as np
 
 Pair = tuple[int, int]
+_LARGE = 1 << 17  # numbers that are worth moving in several goes
 
 
 def batch_last(x: np.ndarray) -> np.ndarray:
     """(N, C, ...) -> contiguous (C, ..., N); free when x already lies so."""
-    return np.ascontiguousarray(x.transpose(*range(1, x.ndim), 0))
+    order = (*range(1, x.ndim), 0)
+    moved = x.transpose(order)
+    if x.size < _LARGE or moved.flags.c_contiguous:
+        return np.ascontiguousarray(moved)
+    # Samples lie far apart, often by a power of two: all at once they push each other out of the cache.
+    out = np.empty(moved.shape, x.dtype)
+    for start in range(0, len(x), 8):
+        out[..., start : start + 8] = x[start : start + 8].transpose(order)
+    return out
 
 
 def batch_first(x: np.ndarray) -> np.ndarray:
