@@ -33,7 +33,7 @@ def trained_losses(backend, name, dtype, weights, optimizer):
     model = build(find(name, backend), image, params, backend)
     model = model.double() if dtype == "float64" else model
     model.load_state_dict({k: backend.tensor(v.clone()) for k, v in weights.items()})
-    recipe = Recipe(lr=1e-2 if optimizer == "sgd" else 1e-3, epochs=1, optimizer=optimizer, momentum=0.9, clip_norm=1.0)
+    recipe = Recipe(lr=1e-3, epochs=1, optimizer=optimizer, momentum=0.9, clip_norm=1.0)
     task = Classify(backend.lib, image.classes, label_smoothing=0.1)
     opts = optimizers(task, model, recipe, backend)
     generator = torch.Generator().manual_seed(1)
@@ -87,7 +87,7 @@ def test_an_absent_gpu_is_never_a_silent_cpu(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     assert pick_device("auto", "torch") in ("cpu", "mps")
     for wanted in ("cuda", "cuda:1"):
-        with pytest.raises(RecipeError, match=f"--device {wanted} asks for cuda, and this torch finds none; --device cpu"):
+        with pytest.raises(RecipeError, match=f"--device {wanted} asks for cuda, and this torch finds none"):
             pick_device(wanted, "torch")
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)

@@ -159,8 +159,8 @@ def test_what_is_no_file(tmp_path):
 
 def test_neighbours_can_be_imported(tmp_path):
     write(tmp_path, "own_blocks.py", "from torch import nn\ndef block(): return nn.Linear(64, 10)\n")
-    path = write(tmp_path, "net.py", "from torch import nn\nfrom own_blocks import block\n"
-                 "def build():\n    from own_later import name\n    return nn.Sequential(nn.Flatten(), block())\n")  # fmt: skip
+    text = "from torch import nn\nfrom own_blocks import block\ndef build():\n    from own_later import name\n"
+    path = write(tmp_path, "net.py", text + "    return nn.Sequential(nn.Flatten(), block())\n")
     write(tmp_path, "own_later.py", "name = 'imported when it is built'\n")
     assert isinstance(built(path, "build")[1], nn.Linear)
 
@@ -171,8 +171,8 @@ def test_neighbours_of_two_files_are_not_mixed_up(tmp_path):
         write(tmp_path / repo, "blocks.py", f"width = {width}\n")
         write(tmp_path / repo, "nets/__init__.py", "")
         write(tmp_path / repo, "nets/sizes.py", f"width = {width}\n")
-        write(tmp_path / repo, "nets/net.py", "from torch import nn\nfrom .sizes import width\n"
-              "import nets.sizes\nassert nets.sizes.width == width\ndef build(): return nn.Linear(8, width)\n")  # fmt: skip
+        text = "from torch import nn\nfrom .sizes import width\nimport nets.sizes\nassert nets.sizes.width == width\n"
+        write(tmp_path / repo, "nets/net.py", text + "def build(): return nn.Linear(8, width)\n")
         write(tmp_path / repo, "net.py", "from torch import nn\nfrom blocks import width\n"
               "def build(): return nn.Linear(8, width)\n")  # fmt: skip
     for repo, width in (("one", 3), ("two", 5), ("one", 3)):

@@ -18,7 +18,6 @@ from replab.recipe import Recipe
 from replab.record import MARK, Record, write_atomic
 from replab.search import Trial
 
-
 HERE = {"replab": "0", "python": "3", "packages": {}, "device": "cpu", "processor": "x", "threads": 1}
 
 
@@ -184,14 +183,14 @@ def test_hostile_files_are_refused_and_not_run(a_run, tmp_path, monkeypatch):
     assert record.checkpoint(weights_only) is None
 
     record.path("model.safetensors").write_bytes(pickled)
-    with pytest.raises(RunError, match="model.safetensors is corrupt"):
+    with pytest.raises(RunError, match=r"model.safetensors is corrupt"):
         record.weights()
 
     np.savez(record.path("predictions.npz"), logits=np.array([Hostile()], dtype=object))
-    with pytest.raises(RunError, match="predictions.npz is corrupt"):
+    with pytest.raises(RunError, match=r"predictions.npz is corrupt"):
         record.predictions()
     record.path("predictions.npz").write_bytes(pickled)
-    with pytest.raises(RunError, match="predictions.npz is corrupt"):
+    with pytest.raises(RunError, match=r"predictions.npz is corrupt"):
         record.predictions()
     assert not (tmp_path / "executed").exists()
 
@@ -212,9 +211,9 @@ def test_a_hostile_checkpoint_of_an_unfinished_run_is_not_run(a_run, tmp_path, m
 
 
 def test_one_writer_at_a_time(a_run):
-    with a_run.record.lock():
-        with pytest.raises(RunError, match=rf"run {a_run.id} is being written by another process; wait"):
-            api.resume(a_run.folder)
+    held = pytest.raises(RunError, match=rf"run {a_run.id} is being written by another process; wait")
+    with a_run.record.lock(), held:
+        api.resume(a_run.folder)
     with a_run.record.lock():  # let go of
         pass
 
@@ -249,11 +248,13 @@ def test_a_corrupt_run_is_an_error_of_one_line(a_run, name, monkeypatch):
             lambda: api.resume(a_run.id, runs=runs),
         ):
             path.write_bytes(damage(whole))
+            said = f"{a_run.id} is well"
             try:
                 act()
             except ReplabError as error:
-                assert "\n" not in str(error)
-                assert a_run.id in str(error)
+                said = str(error)
+            assert a_run.id in said
+            assert "\n" not in said
             for file, data in files.items():
                 file.write_bytes(data)
 
