@@ -108,8 +108,8 @@ def test_run_with_every_flag(replab, tmp_path, no_pictures):
     assert code == 0, err
     (folder,) = (tmp_path / "runs").iterdir()
     kept = (folder / "recipe.toml").read_text()
-    for line in ("lr = 0.001", "seed = 7", 'augment = ["flip", "crop=1"]', "size = 10", "widths = [8]", "budget = 600.0",
-                 "trials = 2", 'optimizer = "sgd"', "clip_value = 0.1"):  # fmt: skip
+    for line in ("lr = 0.001", "seed = 7", 'augment = ["flip", "crop=1"]', "size = 10", "widths = [8]",
+                 "budget = 600.0", "trials = 2", 'optimizer = "sgd"', "clip_value = 0.1"):  # fmt: skip
         assert line in kept
     assert "cost: " in out
     assert "MiB (measured on a batch)" in out
@@ -379,6 +379,6 @@ def test_a_disk_that_fills_up_leaves_a_run_to_resume(replab, tmp_path, monkeypat
     assert err.count("\n") == 1
     (made,) = (tmp_path / "runs").iterdir()
     assert f"free some space, then replab resume {made.name}" in err
-    code, out, err = replab("resume", made.name, "--runs", tmp_path / "runs")
+    code, _, err = replab("resume", made.name, "--runs", tmp_path / "runs")
     assert code == 0, err
     assert len((made / "epochs.jsonl").read_text().splitlines()) == 3

@@ -1,0 +1,200 @@
+"""From images to a report, on both libraries: every stage runs, the numbers agree, and the budget is kept."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from replab import api, pipeline, report
+from replab.errors import DataError
+from replab.recipe import Recipe
+from replab.record import Record
+from replab.tasks.classify import Classify
+
+
+@pytest.fixture
+def no_pictures(monkeypatch):
+    monkeypatch.setattr(report, "draw", lambda record: [])
+
+
+SMALL = {
+    "mlp": {"widths": [16]},
+    "cnn": {"channels": [4, 8], "hidden": 16},
+    "nanovit": {"width": 16, "heads": 2, "depth": 1, "ffn": 16},
+    "fcn": {},
+    "lenet": {},
+    "resnet9": {},
+}
+CASES = [(name, "torch") for name in ("mlp", "cnn", "nanovit")] + [(name, "mytorch") for name in SMALL]
+
+
+@pytest.mark.parametrize(("name", "backend"), CASES)
+def test_every_stage(name, backend, tmp_path, no_pictures):
+    size, limit = (12 if name == "lenet" else None), (30 if name == "resnet9" else 100)
+    run = api.run(name, fast=True, backend=backend, params=SMALL[name], size=size, limit=limit, runs=tmp_path)
+    assert run.finished
+    assert len(run.trials) == 1
+    assert len(run.epochs) == 1
+    assert run.chosen.lr == run.trials[0]["params"]["lr"]
+    assert 0 <= run.metrics["accuracy"] <= 1
+    assert run.epochs[-1]["test_loss"] == pytest.approx(run.metrics["loss"], rel=1e-5)
+    assert run.facts["macs"] > 0
+    counted = [v.size for k, v in run.record.weights().items() if "running" not in k and "num_batches" not in k]
+    assert run.facts["parameters"] == sum(counted)
+    assert (run.folder / "report.md").read_text().startswith(f"# {name} on digits")
+    pixels = np.zeros((8, 8), np.uint8)
+    assert api.load_run(run.folder).predict(pixels) == run.predict(pixels)
+
+
+def test_the_metrics_are_those_of_the_kept_predictions(finished_run):
+    kept = finished_run.predictions
+    assert Classify(torch, 10).measure(kept, kept["labels"]) == finished_run.metrics
+    wrong = kept["mistake_index"]
+    assert (kept["logits"][wrong].argmax(1) != kept["labels"][wrong]).all()
+    assert len(wrong) == min(report.MISTAKES, int((kept["logits"].argmax(1) != kept["labels"]).sum()))
+
+
+def test_the_report_has_everything(finished_run):
+    text = finished_run.report
+    for item in (
+        "learning rate", "epochs", "batch size", "model", "parameters", "duration", "device", "test loss", "test accuracy",
+        "MACs an image", "peak memory", "images a second", "versions", "repeat with", "calibration error", "seed",
+        "## By class", "## Structure", "figures/curves.png", "figures/search.png", "figures/confusion.png",
+        "figures/gallery.png", "figures/structure.png", "torch 2.", "Linear",
+    ):  # fmt: skip
+        assert item in text, item
+    said = dict(report.summary(finished_run.record))
+    assert said["parameters"] == "1,210"
+    assert f"{finished_run.metrics['accuracy']:.2%}" in said["test accuracy"]
+    assert said["repeat with"].startswith("replab run")
+    assert "never by test images" in said["chosen by"]
+
+
+def test_figures_are_pictures_of_something(finished_run):
+    assert {"curves", "search", "confusion", "gallery", "structure", "calibration"} <= finished_run.figures.keys()
+    for name, picture in finished_run.figures.items():
+        assert picture._repr_png_().startswith(b"\x89PNG")
+        assert np.asarray(Image.open(picture.path).convert("L")).std() > 3, f"{name} is blank"
+    assert finished_run.figures._repr_html_().count("<img") == len(finished_run.figures)
+    assert "test accuracy" in finished_run._repr_markdown_()
+
+
+def test_predict_takes_paths_pictures_and_arrays(finished_run, tmp_path):
+    pixels = np.random.default_rng(0).integers(0, 256, (8, 8), dtype=np.uint8)
+    picture = Image.fromarray(pixels)
+    picture.save(tmp_path / "a.png")
+    same = [pixels, pixels[None], pixels[..., None], picture, str(tmp_path / "a.png"), tmp_path / "a.png",
+            picture.convert("RGB"), np.stack([pixels] * 3, -1), np.stack([pixels] * 3)]  # fmt: skip
+    found = finished_run.predict(same)
+    assert all(each == found[0] for each in found)
+    assert sum(found[0].probabilities.values()) == pytest.approx(1)
+    assert found[0].probability == max(found[0].probabilities.values())
+    assert finished_run.predict(picture.resize((20, 31))).label in finished_run.input["classes"]
+    assert finished_run.predict(picture.convert("CMYK")).label in finished_run.input["classes"]
+    for wrong in (np.zeros((8, 8)), np.zeros((2, 3, 8, 8), np.uint8), np.zeros(8, np.uint8)):
+        with pytest.raises(DataError, match="an image array must be"):
+            finished_run.predict(wrong)
+
+
+def test_test_images_are_predicted_as_they_were_evaluated(finished_run):
+    from replab.data.sources import load
+
+    test = load("digits", limit=150).test
+    said = [each.label for each in finished_run.predict([*test.pixels[:20]])]
+    expected = finished_run.predictions["logits"][:20].argmax(1)
+    assert said == [finished_run.input["classes"][i] for i in expected]
+
+
+def test_resuming_a_finished_run_changes_nothing_but_the_report(a_run, no_pictures):
+    names = ("study.jsonl", "epochs.jsonl", "model.safetensors", "predictions.npz", "metrics.json", "times.jsonl")
+    before = {name: (a_run.folder / name).stat().st_mtime_ns for name in names}
+    assert api.resume(a_run.folder).metrics == a_run.metrics
+    assert {name: (a_run.folder / name).stat().st_mtime_ns for name in names} == before
+
+
+def test_the_repeated_run_has_the_same_numbers(a_run, tmp_path, no_pictures):
+    again = api.run(recipe=a_run.recipe, runs=tmp_path / "again")
+    assert again.epochs == a_run.epochs
+    assert again.trials == a_run.trials
+    assert again.metrics == a_run.metrics
+
+
+def test_a_function_of_a_session(tmp_path, no_pictures):
+    from torch import nn
+
+    def linear(image):
+        return nn.Sequential(nn.Flatten(), nn.Linear(image.height * image.width, image.classes))
+
+    run = api.run(linear, lr=1e-3, epochs=1, limit=50, runs=tmp_path)
+    assert run.chosen.model.startswith("python:")
+    assert run.predict(np.zeros((8, 8), np.uint8)).label
+    assert "nn.Linear(image.height" in (run.folder / "model_file.txt").read_text()
+    assert api.resume(run.folder, model=linear).metrics == run.metrics
+
+
+class FakeTime:
+    """A clock that a tick moves on: no test waits for a budget."""
+
+    def __init__(self, monkeypatch, tick):
+        self.now, self.tick = 0.0, tick
+        monkeypatch.setattr(pipeline, "perf_counter", self)
+
+    def __call__(self):
+        self.now += self.tick
+        return self.now
+
+
+def budgeted(tmp_path, budget, **changes):
+    settings = {"limit": 60, "params": {"widths": [4]}, "runs": tmp_path, "budget": budget, **changes}
+    return api.run("mlp", search={"trials": 6, "max_epochs": 4, "fraction": 1.0, "min_validation": 15}, **settings)
+
+
+def test_the_budget_ends_the_search_in_time_to_train(tmp_path, monkeypatch, no_pictures):
+    FakeTime(monkeypatch, tick=1.0)  # each look at the clock is a second later: about one an epoch
+    run = budgeted(tmp_path, budget=12.0)
+    assert 1 <= len(run.trials) < 6
+    cuts = json.loads((run.folder / "cuts.json").read_text())
+    assert any(f"the budget ended the search after {len(run.trials)} of 6 trials" in cut for cut in cuts)
+    assert "the budget ended the search" in run.report
+    assert run.epochs
+    assert run.finished
+
+
+def test_the_budget_cuts_the_training(tmp_path, monkeypatch, no_pictures):
+    FakeTime(monkeypatch, tick=1.0)
+    run = budgeted(tmp_path, budget=5.0, lr=1e-3, epochs=50)
+    assert 1 <= len(run.epochs) < 50
+    assert "the budget ended the training after" in run.report or "the budget cut the training from" in run.report
+
+
+def test_enough_budget_cuts_nothing(tmp_path, no_pictures):
+    run = budgeted(tmp_path, budget=3600.0)
+    assert len(run.trials) == 6
+    assert json.loads((run.folder / "cuts.json").read_text()) == []
+    assert not [name for name, _ in report.summary(run.record) if name == "cut"]
+
+
+def test_the_clock_counts_what_was_spent_before(tmp_path):
+    record = Record(tmp_path)
+    record.write_lines("times.jsonl", [{"stage": "search", "seconds": 7.0}, {"stage": "train", "seconds": 2.0}])
+    assert pipeline.Clock(record, 10.0).left() <= 1.0
+    assert pipeline.Clock(record, None).left() == math.inf
+
+
+def test_what_it_will_cost_is_said_before(tmp_path, no_pictures):
+    said = []
+    api.run("mlp", fast=True, params={"widths": [4]}, runs=tmp_path, say=said.append)
+    assert said[0].startswith("cost: ")
+    for part in ("ms a batch of 128", "an epoch", "search at most", "training at most", "memory"):
+        assert part in said[0]
+    assert said[1].startswith("run folder: ")
+
+
+def test_the_reported_model_is_the_last_epochs(tmp_path, no_pictures):
+    run = api.run("mlp", lr=1e-3, epochs=3, limit=80, params={"widths": [8]}, runs=tmp_path)
+    assert run.trials == []
+    assert run.metrics["loss"] == pytest.approx(run.epochs[-1]["test_loss"])
+    assert run.recipe == Recipe(model="mlp", params={"widths": [8]}, lr=1e-3, epochs=3, limit=80)
