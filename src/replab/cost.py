@@ -9,7 +9,7 @@ from time import perf_counter
 
 from replab.errors import ModelError
 from replab.evaluate import evaluate, to_backend
-from replab.search import distributions, split_for_search
+from replab.search import distributions, split_for_search, wanted_trials
 from replab.setup import Setup
 from replab.train import optimizers, train_step, training_batches, watching_batches
 
@@ -31,7 +31,7 @@ class Cost:
             f"{self.step_seconds * 1e3:.1f} ms a batch of {recipe.batch_size}, {duration(self.epoch_seconds)} an epoch"
         ]
         if self.search_seconds:
-            trials = recipe.search.trials if distributions(recipe) else 1
+            trials = wanted_trials(recipe)
             epochs = recipe.epochs or recipe.search.max_epochs
             parts.append(f"search at most {duration(self.search_seconds)} ({trials} trials, up to {epochs} epochs)")
         if self.train_seconds is not None:
@@ -79,8 +79,7 @@ def measure(setup: Setup, steps: int = 3) -> Cost:
     if searches(setup):
         part, validation = split_for_search(setup.data.train, recipe.search, recipe.seed)
         trial_epoch = epoch(len(part), len(validation))
-        trials = recipe.search.trials if distributions(setup.recipe) else 1
-        search_seconds = trials * (setup.recipe.epochs or recipe.search.max_epochs) * trial_epoch
+        search_seconds = wanted_trials(setup.recipe) * (setup.recipe.epochs or recipe.search.max_epochs) * trial_epoch
     train = None if setup.recipe.epochs is None else setup.recipe.epochs * full
     return Cost(step, image, full, trial_epoch, search_seconds, train, peak_memory(setup.device))
 

@@ -17,7 +17,7 @@ from replab.evaluate import evaluate
 from replab.progress import Progress
 from replab.recipe import Recipe
 from replab.record import Record
-from replab.search import Trial, apply, best, search, split_for_search
+from replab.search import Trial, apply, best, search, split_for_search, wanted_trials
 from replab.setup import Setup
 from replab.structure import trace
 from replab.train import Row, fit, optimizers, watching_batches
@@ -90,15 +90,14 @@ def choose(
         trials = run_search(record, setup, cost, clock, progress)
         chosen = best(trials, recipe.search.choose)
         recipe = apply(recipe, chosen.params).replace(epochs=recipe.epochs or chosen.best_epoch)
-        if len(trials) < wanted_trials(recipe, setup):
-            cuts.append(f"the budget ended the search after {len(trials)} of {wanted_trials(recipe, setup)} trials")
+        wanted = wanted_trials(setup.recipe)
+        if len(trials) < wanted:
+            cuts.append(f"the budget ended the search after {len(trials)} of {wanted} trials")
         found = ", ".join(
             f"{key} {value:.4g}" if isinstance(value, float) else f"{key} {value}"
             for key, value in chosen.params.items()
         )
-        say(
-            f"search: trial {chosen.number} of {len(trials)} is best: {found or 'as given'}, {chosen.best_epoch} epochs"
-        )
+        say(f"search: chose trial {chosen.number} of {len(trials)}: {found or 'as given'}, {chosen.best_epoch} epochs")
     assert recipe.epochs is not None
     affordable = max(1, int(clock.left() / cost.epoch_seconds)) if recipe.budget else recipe.epochs
     if affordable < recipe.epochs:
@@ -107,12 +106,6 @@ def choose(
     record.write_json("cuts.json", cuts)
     record.write_text("chosen.toml", recipe.to_toml())
     return recipe
-
-
-def wanted_trials(recipe: Recipe, setup: Setup) -> int:
-    from replab.search import distributions
-
-    return recipe.search.trials if distributions(setup.recipe) else 1
 
 
 def run_search(record: Record, setup: Setup, cost: Cost, clock: Clock, progress: Progress) -> list[Trial]:
@@ -149,7 +142,7 @@ def run_search(record: Record, setup: Setup, cost: Cost, clock: Clock, progress:
         done = [t for t in trials if t.state == "complete"]
         return not done or clock.left() > reserve(best(done).best_epoch) + 3 * cost.trial_epoch_seconds
 
-    total = wanted_trials(setup.recipe, setup)
+    total = wanted_trials(setup.recipe)
     found = search(setup.recipe, rows_of, trials, time_left=time_left)
     for trial, seconds in progress.trials(found, total, done=len(trials)):
         trials.append(trial)

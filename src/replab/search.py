@@ -96,6 +96,11 @@ def startup_trials(trials: int) -> int:
     return max(3, min(10, trials // 4))
 
 
+def wanted_trials(recipe: Recipe) -> int:
+    """With nothing to choose but the epochs, one trial tells them."""
+    return recipe.search.trials if distributions(recipe) else 1
+
+
 def search(
     recipe: Recipe,
     run_trial: Callable[[Recipe], Iterator[Row]],
@@ -109,10 +114,9 @@ def search(
     search asks the same again. `run_trial` yields rows with a `val_<objective>`.
     """
     space = distributions(recipe)
-    wanted = recipe.search.trials if space else 1  # nothing to choose but the epochs: one trial tells them
     told = list(finished)
     last: Trial | None = None
-    while len(told) < wanted and time_left(last):
+    while len(told) < wanted_trials(recipe) and time_left(last):
         study = _study(recipe, space, told)
         asked = study.ask(space)
         started = perf_counter()
