@@ -127,7 +127,7 @@ def _fullness(group: Group) -> tuple[bool, int, int]:
 
 def lines(known: Published, entries: Iterable[Entry]) -> list[dict[str, Any]]:
     """One line a figure of each group; rows without a measurement have theirs too."""
-    by_row: dict[str, list[Group]] = {name: [] for name in known.rows}
+    by_row: dict[str, list[Group | None]] = {name: [] for name in known.rows}
     for group in groups(known, entries):
         by_row[group.row.id].append(group)
     return [

@@ -90,7 +90,7 @@ def parse(text: str) -> Published:
     rows = [_row(row, sources) for row in values.pop("row")]
     claims = [_claim(claim, {row.id for row in rows}) for claim in values.pop("claim", [])]
     _no_more(values, "published.toml")
-    ids = [entry.id for entry in (*rows, *claims)]
+    ids = [row.id for row in rows] + [claim.id for claim in claims]
     if twice := {name for name in ids if ids.count(name) > 1}:
         raise RecipeError(f"published.toml: ids must be unique, got {', '.join(sorted(twice))} twice")
     return Published({r.id: r for r in rows}, {c.id: c for c in claims}, sources)
