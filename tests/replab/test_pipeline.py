@@ -60,8 +60,8 @@ def test_the_metrics_are_those_of_the_kept_predictions(finished_run):
 def test_the_report_has_everything(finished_run):
     text = finished_run.report
     for item in (
-        "learning rate", "epochs", "batch size", "model", "parameters", "duration", "device", "test loss", "test accuracy",
-        "MACs an image", "peak memory", "images a second", "versions", "repeat with", "calibration error", "seed",
+        "learning rate", "epochs", "batch size", "model", "parameters", "duration", "device", "test loss",
+        "test accuracy", "MACs an image", "peak memory", "images a second", "versions", "repeat with", "calibration error", "seed",
         "## By class", "## Structure", "figures/curves.png", "figures/search.png", "figures/confusion.png",
         "figures/gallery.png", "figures/structure.png", "torch 2.", "Linear",
     ):  # fmt: skip

@@ -1,0 +1,129 @@
+"""What README.md, CONTRIBUTING.md and docs/ say to type is typed: every replab command and every Python block.
+
+In order, in a folder of its own, as a reader would; on tiny files in the data sets' real formats, and with --fast where
+a run is asked for. A block that begins with `# file: NAME` is written there. mytorch's pages have a test of their own.
+"""
+
+import importlib.util
+import re
+import shlex
+import sys
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+ROOT = Path(__file__).parents[1]
+PAGES = [
+    page
+    for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+    if page.is_file() and page.name not in ("mytorch.md", "autograd-in-ten-steps.md")
+]
+TRAINS = ("run", "compare", "replicate")  # these take --fast
+
+
+@pytest.fixture(scope="module")
+def data_sets(tmp_path_factory):
+    spec = importlib.util.spec_from_file_location("fakes", ROOT / "tests/replab/data/published_fakes.py")
+    fakes = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(fakes)
+    root = tmp_path_factory.mktemp("data")
+    fakes.write_mnist(root, train=60, test=20)
+    fakes.write_mnist(root, "FashionMNIST", train=60, test=20)
+    fakes.write_cifar(root, *fakes.CIFAR10)
+    fakes.write_cifar(root, *fakes.CIFAR100)
+    fakes.write_cifar10_jpeg(root)
+    return root
+
+
+@pytest.fixture
+def desk(tmp_path, data_sets, monkeypatch):
+    """A reader's folder: some photos, a zip of them, an image."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("REPLAB_DATA", str(data_sets))
+    monkeypatch.setenv("REPLAB_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("REPLAB_RUNS", raising=False)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    rng = np.random.default_rng(0)
+    with zipfile.ZipFile("photos.zip", "w") as archive:
+        for name in ("cat", "dog"):
+            Path("photos", name).mkdir(parents=True)
+            for i in range(10):
+                path = Path("photos", name, f"{i}.png")
+                Image.fromarray(rng.integers(0, 256, (32, 32, 3), dtype=np.uint8)).save(path)
+                archive.write(path)
+    for name in ("image.png", "seven.png"):
+        Image.fromarray(rng.integers(0, 256, (28, 28), dtype=np.uint8)).save(name)
+    before = set(sys.modules)
+    yield tmp_path
+    for name in set(sys.modules) - before:
+        if str(tmp_path) in str(getattr(sys.modules[name], "__file__", "")):
+            del sys.modules[name]
+
+
+def blocks(page):
+    """(kind, text, line) of each fenced block."""
+    text = page.read_text()
+    for found in re.finditer(r"^```(\w+)\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
+        yield found[1], found[2], text[: found.start()].count("\n") + 1
+
+
+def typed(words, capsys, monkeypatch):
+    from replab.cli import main
+
+    if words[1] in TRAINS and "--fast" not in words and "--list" not in words and "--ledger" not in words:
+        words = [*words, "--fast"]
+    monkeypatch.setattr(sys, "argv", words)
+    code = 0
+    try:
+        main()
+    except SystemExit as end:
+        code = end.code
+    out, err = capsys.readouterr()
+    assert not code, f"{shlex.join(words)}: {err or out}"
+
+
+def last_run():
+    return max(Path("runs").glob("*/environment.json"), key=lambda path: path.stat().st_mtime_ns).parent.name
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_what_is_shown_works(page, desk, capsys, monkeypatch):
+    from replab import report
+
+    draw = report.draw
+    names: dict = {"__name__": "page"}
+    for kind, text, line in blocks(page):
+        file = re.match(r"# file: (\S+)\n", text)
+        if file:
+            Path(file[1]).parent.mkdir(parents=True, exist_ok=True)
+            Path(file[1]).write_text(text)
+        elif kind == "python":
+            monkeypatch.setattr(report, "draw", draw)
+            exec(compile("\n" * line + text, page.name, "exec"), names)
+        elif kind == "sh":
+            monkeypatch.setattr(report, "draw", lambda record: [])  # each would take a second
+            for command in text.splitlines():
+                words = shlex.split(command, comments=True)
+                if words[:1] == ["replab"]:
+                    typed([last_run() if word == "RUN" else word for word in words], capsys, monkeypatch)
+                elif words[:1] == ["make"]:
+                    assert re.search(rf"^{words[1]}:", (ROOT / "Makefile").read_text(), re.MULTILINE), command
+                elif words[:1] == ["python"]:
+                    scripts = [word for word in words if word.endswith(".py")]
+                    assert all((ROOT / script).is_file() for script in scripts), command
+
+
+def test_the_pages_are_there():
+    assert PAGES[0].name == "README.md"
+    kinds = [kind for kind, *_ in blocks(PAGES[0])]
+    assert "sh" in kinds
+    assert "python" in kinds
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page):
+    for target in re.findall(r"\]\((?!https?://|#)([^)#]+)", page.read_text()):
+        assert (page.parent / target).exists(), f"{page.name} points to {target}"
