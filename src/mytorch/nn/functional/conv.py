@@ -11,6 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from mytorch.autograd import needs, record
+from mytorch.parallel import in_pieces
 from mytorch.tensor import Tensor
 
 from .layout import Pair, Window, batch_first, batch_last, padded, pair
@@ -18,11 +19,11 @@ from .layout import Pair, Window, batch_first, batch_last, padded, pair
 _BLOCK = 1 << 21  # numbers in an unfolded block
 
 
-def _blocks(height: int, row_size: int) -> Iterator[range]:
-    """Split the output rows so that a block's columns (row_size numbers a row) fit the cache."""
+def _blocks(rows: slice, row_size: int) -> Iterator[range]:
+    """Split output rows so that a block's columns (row_size numbers a row) fit the cache."""
     step = max(1, _BLOCK // max(row_size, 1))
-    for start in range(0, height, step):
-        yield range(start, min(start + step, height))
+    for start in range(rows.start, rows.stop, step):
+        yield range(start, min(start + step, rows.stop))
 
 
 def _matrix(x: np.ndarray, rows: range, groups: int) -> np.ndarray:
@@ -47,10 +48,14 @@ def correlate(x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None, window
     (ho, wo), o, n = window.positions(*x.shape[1:3]), weight.shape[0], x.shape[3]
     out = np.empty((o, ho, wo, n), x.dtype)
     matrix = weight.reshape(groups, o // groups, -1)
-    for rows in _blocks(ho, weight[0].size * groups * wo * n):
-        np.matmul(matrix, _unfold(x, window, rows, wo, groups), out=_matrix(out, rows, groups))
-        if bias is not None:
-            out[:, rows.start : rows.stop] += bias[:, None, None, None]
+
+    def some_rows(piece: slice) -> None:
+        for rows in _blocks(piece, weight[0].size * groups * wo * n):
+            np.matmul(matrix, _unfold(x, window, rows, wo, groups), out=_matrix(out, rows, groups))
+            if bias is not None:
+                out[:, rows.start : rows.stop] += bias[:, None, None, None]
+
+    in_pieces(some_rows, ho, out.size * weight[0].size)
     return out
 
 
@@ -60,24 +65,38 @@ def correlate_input(
     """The gradient of correlate for its input: g (O, Ho, Wo, N) -> (C, height, width, N)."""
     o, ho, wo, n = g.shape
     c = weight.shape[1] * groups
-    matrix = weight.reshape(groups, o // groups, -1).transpose(0, 2, 1)
     out = np.zeros((c, height, width, n), g.dtype)
-    for rows in _blocks(ho, weight[0].size * groups * wo * n):
-        columns = matrix @ _matrix(g, rows, groups)
-        cells = columns.reshape(c, *window.kernel, len(rows), wo, n)
-        for i, j, down, across in window.taps(rows, wo):
-            out[:, down, across] += cells[:, i, j]
+    cells = weight.reshape(groups, o // groups, -1, *window.kernel)
+
+    def some_channels(piece: slice) -> None:  # of each group
+        part = out.reshape(groups, c // groups, height, width, n)[:, piece]
+        matrix = cells[:, :, piece].reshape(groups, o // groups, -1).transpose(0, 2, 1)
+        for rows in _blocks(slice(0, ho), matrix.shape[1] * groups * wo * n):
+            columns = matrix @ _matrix(g, rows, groups)
+            columns = columns.reshape(*part.shape[:2], *window.kernel, len(rows), wo, n)
+            for i, j, down, across in window.taps(rows, wo):
+                part[:, :, down, across] += columns[:, :, i, j]
+
+    in_pieces(some_channels, weight.shape[1], g.size * weight[0].size)
     return out
 
 
 def correlate_weight(g: np.ndarray, x: np.ndarray, shape: tuple[int, ...], window: Window, groups: int) -> np.ndarray:
     """The gradient of correlate for its weight, from g (O, Ho, Wo, N) and the input x (C, H, W, N)."""
     o, ho, wo, n = g.shape
-    out = np.zeros((groups, o // groups, shape[1] * shape[2] * shape[3]), g.dtype)
-    for rows in _blocks(ho, out.shape[2] * groups * wo * n):
-        columns = _unfold(x, window, rows, wo, groups)
-        out += _matrix(g, rows, groups) @ columns.transpose(0, 2, 1)
-    return out.reshape(shape)
+    size = shape[1] * shape[2] * shape[3]
+
+    def some_rows(piece: slice) -> np.ndarray:
+        total = np.zeros((groups, o // groups, size), g.dtype)
+        for rows in _blocks(piece, size * groups * wo * n):
+            columns = _unfold(x, window, rows, wo, groups)
+            total += _matrix(g, rows, groups) @ columns.transpose(0, 2, 1)
+        return total
+
+    first, *others = in_pieces(some_rows, ho, g.size * size)
+    for other in others:
+        first += other
+    return first.reshape(shape)
 
 
 def conv2d(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mytorch.autograd import needs, record
+from mytorch.parallel import in_pieces
 from mytorch.tensor import Tensor
 
 
@@ -24,19 +25,26 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     shape = x.shape
     if x.ndim != 2:
         x = x.reshape(-1, shape[-1])
-    out = x @ w.T
+    out = _product(x, w.T)
     if bias is not None:
         out += bias._array
     wants_x, wants_w, wants_b = needs(input), needs(weight), bias is not None and needs(bias)
 
     def linear_backward(grad: np.ndarray) -> tuple[np.ndarray | None, ...]:
         g = grad if grad.ndim == 2 else grad.reshape(-1, grad.shape[-1])
-        gx = (g @ w).reshape(shape) if wants_x else None
-        gw = g.T @ x if wants_w else None
-        gb = np.ones(len(g), g.dtype) @ g if wants_b else None
+        gx = _product(g, w).reshape(shape) if wants_x else None
+        gw = _product(g.T, x) if wants_w else None
+        gb = g.sum(0) if wants_b else None
         return gx, gw, gb
 
     if len(shape) != 2:
         out = out.reshape(*shape[:-1], -1) if out.size else out.reshape(*shape[:-1], w.shape[0])
     parents = (input, weight) if bias is None else (input, weight, bias)
     return record(out, parents, linear_backward, saved=(input, weight))
+
+
+def _product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """a @ b, a large one by pieces of a's rows."""
+    out = np.empty((len(a), b.shape[1]), a.dtype)
+    in_pieces(lambda piece: np.matmul(a[piece], b, out=out[piece]), len(a), a.size * b.shape[1])
+    return out

@@ -6,11 +6,12 @@ is taken after subtracting the mean, since E[x²] - E[x]² loses all digits when
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from mytorch.autograd import needs, record
+from mytorch.parallel import in_pieces
 from mytorch.tensor import Tensor
 
 from .layout import batch_first, batch_last
@@ -18,11 +19,16 @@ from .layout import batch_first, batch_last
 _BLOCK = 1 << 16  # numbers in a block of rows
 
 
-def _row_blocks(rows: np.ndarray) -> Iterator[slice]:
-    """Rows that fit the cache together, so that several passes over them read memory once."""
-    step = max(1, _BLOCK // max(rows.shape[1], 1))
-    for start in range(0, len(rows), step):
-        yield slice(start, start + step)
+def _by_rows(work: Callable[[slice], None], rows: np.ndarray) -> None:
+    """work(some rows) on rows that fit the cache together: its several passes then read memory once."""
+    count, size = rows.shape
+    step = max(1, _BLOCK // max(size, 1))
+
+    def several(piece: slice) -> None:
+        for start in range(piece.start, piece.stop, step):
+            work(slice(start, min(start + step, piece.stop)))
+
+    in_pieces(several, count, 8 * rows.size)  # about eight passes
 
 
 def _standardise(rows: np.ndarray, eps: float) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -31,7 +37,8 @@ def _standardise(rows: np.ndarray, eps: float) -> tuple[np.ndarray, np.ndarray, 
     share = np.full((size, 1), 1.0 / size, rows.dtype)
     deviation = np.empty_like(rows)
     mean, variance = np.empty((2, count, 1), rows.dtype)
-    for block in _row_blocks(rows):
+
+    def work(block: slice) -> None:
         part = deviation[block]
         np.matmul(rows[block], share, out=mean[block])
         np.subtract(rows[block], mean[block], out=part)
@@ -40,6 +47,8 @@ def _standardise(rows: np.ndarray, eps: float) -> tuple[np.ndarray, np.ndarray, 
         part -= rest
         mean[block] += rest
         np.vecdot(part, part, out=variance[block, 0])
+
+    _by_rows(work, rows)
     variance *= 1.0 / size
     return deviation, mean, variance, 1.0 / np.sqrt(variance + eps)
 
@@ -55,7 +64,8 @@ def _standardise_backward(
     out = np.empty_like(deviation)
     along, total = np.empty((2, count, 1), g.dtype)
     ones = np.ones((size, 1), g.dtype)
-    for block in _row_blocks(g):
+
+    def work(block: slice) -> None:
         np.vecdot(g[block], deviation[block], out=along[block, 0])
         np.matmul(g[block], ones, out=total[block])
         slope = along[block] * (inverse if isinstance(inverse, float) else inverse[block]) ** 2
@@ -63,6 +73,8 @@ def _standardise_backward(
         part += g[block]
         part -= total[block] * (1.0 / size)
         part *= scale[block]
+
+    _by_rows(work, g)
     return out, along, total
 
 
@@ -95,10 +107,13 @@ def batch_norm(
         inverse = 1.0 / np.sqrt(running_var._array[:, None] + eps)
     scale = inverse if weight is None else inverse * weight._array[:, None]
     out = np.empty_like(rows)
-    for block in _row_blocks(rows):
+
+    def affine(block: slice) -> None:
         part = np.multiply(deviation[block], scale[block], out=out[block])
         if bias is not None:
             part += bias._array[block, None]
+
+    _by_rows(affine, rows)
     shape = x.shape
     parents = tuple(t for t in (input, weight, bias) if t is not None)
 
@@ -152,7 +167,6 @@ def layer_norm(
 
     def layer_norm_backward(grad: np.ndarray) -> tuple[np.ndarray | None, ...]:
         g = grad.reshape(-1, size)
-        ones = np.ones(len(g), g.dtype)
         gx = None
         if wants_x:
             # 1/std is in `normal` already.
@@ -160,9 +174,9 @@ def layer_norm(
             gx = _standardise_backward(inward, normal, 1.0, inverse)[0].reshape(shape)
         grads: list[np.ndarray | None] = [gx]
         if weight is not None:
-            grads.append((ones @ (g * normal)).reshape(inner))
+            grads.append((g * normal).sum(0).reshape(inner))
         if bias is not None:
-            grads.append((ones @ g).reshape(inner))
+            grads.append(g.sum(0).reshape(inner))
         return tuple(grads)
 
     parents = tuple(t for t in (input, weight, bias) if t is not None)

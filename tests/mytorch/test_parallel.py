@@ -1,0 +1,83 @@
+"""Work in pieces: every part is done once, in order, on its own thread, and leaves no trace."""
+
+import os
+import threading
+
+import numpy as np
+import pytest
+
+import mytorch
+from mytorch import parallel, threads
+
+
+@pytest.fixture
+def two_threads():
+    before = threads.get_num_threads()
+    threads.set_num_threads(2)
+    yield
+    threads.set_num_threads(before)
+
+
+@pytest.mark.usefixtures("two_threads")
+@pytest.mark.parametrize("count", [0, 1, 2, 7])
+def test_pieces_cover_the_whole_in_order(count):
+    pieces = parallel.in_pieces(lambda piece: list(range(piece.start, piece.stop)), count, parallel.WORTH)
+    assert [number for piece in pieces for number in piece] == list(range(count))
+    assert len(pieces) == max(1, min(2, count))
+
+
+@pytest.mark.usefixtures("two_threads")
+def test_pieces_run_at_the_same_time_and_small_work_stays_here():
+    meeting = threading.Barrier(2, timeout=20)  # breaks unless both are there at once
+    parallel.in_pieces(lambda piece: meeting.wait(), 2, parallel.WORTH)
+    here = parallel.in_pieces(lambda piece: threading.get_ident(), 2, parallel.WORTH - 1)
+    assert here == [threading.get_ident()]
+
+
+@pytest.mark.usefixtures("two_threads")
+def test_products_in_pieces_use_one_thread_and_the_number_comes_back():
+    inside = parallel.in_pieces(lambda piece: threads.get_num_threads(), 2, parallel.WORTH)
+    assert inside == [1, 1]
+    with pytest.raises(ZeroDivisionError):
+        parallel.in_pieces(lambda piece: 1 // piece.start, 2, parallel.WORTH)
+    assert threads.get_num_threads() == 2
+
+
+@pytest.mark.usefixtures("two_threads")
+def test_threads_keep_the_error_settings():
+    with np.errstate(divide="raise"):
+        settings = parallel.in_pieces(lambda piece: np.geterr()["divide"], 2, parallel.WORTH)
+    assert settings == ["raise", "raise"]
+
+
+@pytest.mark.usefixtures("two_threads")
+def test_one_and_two_threads_give_the_same(monkeypatch):
+    monkeypatch.setattr(parallel, "WORTH", 0)
+
+    def gradients():
+        mytorch.manual_seed(0)
+        model = mytorch.nn.Sequential(
+            mytorch.nn.Conv2d(3, 4, 3, padding=1),
+            mytorch.nn.BatchNorm2d(4),
+            mytorch.nn.Flatten(),
+            mytorch.nn.Linear(100, 5),
+        ).double()
+        x = mytorch.randn(6, 3, 5, 5, dtype=mytorch.float64, requires_grad=True)
+        model(x).square().sum().backward()
+        return [x.grad.numpy(), *(p.grad.numpy() for p in model.parameters())]
+
+    two = gradients()
+    threads.set_num_threads(1)
+    for a, b in zip(two, gradients()):
+        np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.usefixtures("two_threads")
+@pytest.mark.filterwarnings("ignore:.*fork")
+def test_a_forked_process_has_threads_of_its_own():
+    parallel.in_pieces(lambda piece: None, 2, parallel.WORTH)
+    child = os.fork()
+    if child == 0:
+        done = parallel.in_pieces(lambda piece: piece.start, 2, parallel.WORTH)
+        os._exit(0 if done == [0, 1] else 1)
+    assert os.waitpid(child, 0)[1] == 0
