@@ -140,7 +140,9 @@ def run_search(record: Record, setup: Setup, cost: Cost, clock: Clock, progress:
 
     def time_left(last: Trial | None) -> bool:
         done = [t for t in trials if t.state == "complete"]
-        return not done or clock.left() > reserve(best(done).best_epoch) + 3 * cost.trial_epoch_seconds
+        if not done:  # one is tried at least; if all so far failed, while there is time
+            return not trials or clock.left() > reserve(1) + 3 * cost.trial_epoch_seconds
+        return clock.left() > reserve(best(done).best_epoch) + 3 * cost.trial_epoch_seconds
 
     total = wanted_trials(setup.recipe)
     found = search(setup.recipe, rows_of, trials, time_left=time_left)

@@ -9,7 +9,7 @@ import torch
 from PIL import Image
 
 from replab import api, pipeline, report
-from replab.errors import DataError
+from replab.errors import DataError, ReplabError
 from replab.recipe import Recipe
 from replab.record import Record
 from replab.tasks.classify import Classify
@@ -61,9 +61,9 @@ def test_the_report_has_everything(finished_run):
     text = finished_run.report
     for item in (
         "learning rate", "epochs", "batch size", "model", "parameters", "duration", "device", "test loss",
-        "test accuracy", "MACs an image", "peak memory", "images a second", "versions", "repeat with", "calibration error", "seed",
-        "## By class", "## Structure", "figures/curves.png", "figures/search.png", "figures/confusion.png",
-        "figures/gallery.png", "figures/structure.png", "torch 2.", "Linear",
+        "test accuracy", "MACs an image", "peak memory", "images a second", "versions", "repeat with",
+        "calibration error", "seed", "## By class", "## Structure", "figures/curves.png", "figures/search.png",
+        "figures/confusion.png", "figures/gallery.png", "figures/structure.png", "torch 2.", "Linear",
     ):  # fmt: skip
         assert item in text, item
     said = dict(report.summary(finished_run.record))
@@ -168,6 +168,13 @@ def test_the_budget_cuts_the_training(tmp_path, monkeypatch, no_pictures):
     run = budgeted(tmp_path, budget=5.0, lr=1e-3, epochs=50)
     assert 1 <= len(run.epochs) < 50
     assert "the budget ended the training after" in run.report or "the budget cut the training from" in run.report
+
+
+def test_failing_trials_end_with_the_budget_too(tmp_path, monkeypatch, no_pictures):
+    FakeTime(monkeypatch, tick=1.0)
+    monkeypatch.setattr(pipeline, "fit", lambda *_, **__: iter([({"epoch": 1.0, "val_loss": math.nan}, {})]))
+    with pytest.raises(ReplabError, match=r"no trial of [1-5] finished \(validation loss is nan"):
+        budgeted(tmp_path, budget=4.0)
 
 
 def test_enough_budget_cuts_nothing(tmp_path, no_pictures):
