@@ -9,6 +9,7 @@ import numpy as np
 
 from mytorch.autograd import record
 from mytorch.ops.elementwise import unbroadcast
+from mytorch.parallel import in_pieces
 from mytorch.tensor import Tensor
 
 from .activation import softmax, softmax_array
@@ -19,8 +20,18 @@ from .linear import linear
 class _Attention:
     """Forward and backward on arrays q (..., L, d), k (..., S, d), v (..., S, e)."""
 
-    def __init__(self, q: np.ndarray, k: np.ndarray, v: np.ndarray, mask: np.ndarray | None, p: float, scale: float):
+    def __init__(
+        self,
+        q: np.ndarray,
+        k: np.ndarray,
+        v: np.ndarray,
+        scale: float,
+        mask: np.ndarray | None = None,
+        keep: np.ndarray | None = None,
+        gain: float = 1.0,
+    ):
         self.q, self.k, self.v, self.scale = q, k, v, scale
+        self.keep, self.gain = keep, gain  # dropout: which weights stay, and by how much they grow
         scores = q @ k.swapaxes(-1, -2)  # (..., L, S)
         scores *= scale
         if mask is not None:
@@ -29,8 +40,6 @@ class _Attention:
             else:
                 scores += mask
         self.weights = _softmax(scores) if mask is not None else softmax_array(scores, -1)
-        self.keep: np.ndarray | None = keep_mask(scores.shape, p) if p else None
-        self.gain = 1.0 / (1.0 - p) if p < 1 else 0.0
 
     def used(self) -> np.ndarray:
         """The weights after dropout."""
@@ -90,7 +99,8 @@ def scaled_dot_product_attention(
             raise RuntimeError("scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
         mask = np.tri(q.shape[-2], k.shape[-2], dtype=bool)
     lead = np.broadcast_shapes(q.shape[:-2], k.shape[:-2], v.shape[:-2], () if mask is None else mask.shape[:-2])
-    kernel = _Attention(q, k, v, mask, dropout_p, 1 / math.sqrt(q.shape[-1]) if scale is None else scale)
+    scale = 1 / math.sqrt(q.shape[-1]) if scale is None else scale
+    kernel = _Attention(q, k, v, scale, mask, *_dropped((*lead, q.shape[-2], k.shape[-2]), dropout_p))
     shapes = [(*lead, *a.shape[-2:]) for a in (q, k, v)]
 
     def attention_backward(g: np.ndarray) -> tuple[np.ndarray | None, ...]:
@@ -108,23 +118,44 @@ def scaled_dot_product_attention(
     return record(kernel.forward(), parents, attention_backward, saved=(query, key, value))
 
 
+def _dropped(shape: tuple[int, ...], p: float) -> tuple[np.ndarray | None, float]:
+    """Which attention weights dropout keeps, and what they are multiplied by."""
+    return (keep_mask(shape, p), 1.0 / (1.0 - p) if p < 1 else 0.0) if p else (None, 1.0)
+
+
 def _self_attention(packed: Tensor, heads: int, mask: np.ndarray | None, p: float) -> Tensor:
     """packed (N, L, 3E) holds q, k, v side by side -> (N, L, E). Heads are views: no copy in, none out."""
     n, length, width = packed.shape
     shape = (n, length, 3, heads, width // 3 // heads)
-    # 3 x (N, heads, L, d)
-    q, k, v = packed._array.reshape(shape).transpose(2, 0, 3, 1, 4)
-    kernel = _Attention(q, k, v, mask, p, 1 / math.sqrt(shape[-1]))
+    scores = (n, heads, length, length)
+    cost = 4 * n * heads * length * length * shape[-1]
+    q, k, v = packed._array.reshape(shape).transpose(2, 0, 3, 1, 4)  # 3 x (N, heads, L, d)
+    keep, gain = _dropped(scores, p)
+    mask = None if mask is None else np.broadcast_to(mask, scores)
     out = np.empty((n, length, heads, shape[-1]), q.dtype)
-    kernel.forward(out.transpose(0, 2, 1, 3))
+    results = out.transpose(0, 2, 1, 3)
+
+    def forward(some: slice) -> tuple[slice, _Attention]:
+        shown, kept = (None if m is None else m[some] for m in (mask, keep))
+        kernel = _Attention(q[some], k[some], v[some], 1 / math.sqrt(shape[-1]), shown, kept, gain)
+        kernel.forward(results[some])
+        return some, kernel
+
+    kernels = in_pieces(forward, n, cost)  # samples do not meet each other
 
     def self_attention_backward(g: np.ndarray) -> tuple[np.ndarray]:
         grad = np.empty(shape, g.dtype)
-        kernel.backward(g.reshape(out_shape).transpose(0, 2, 1, 3), *grad.transpose(2, 0, 3, 1, 4))
+        parts = grad.transpose(2, 0, 3, 1, 4)
+        g = g.reshape(n, length, heads, shape[-1]).transpose(0, 2, 1, 3)
+
+        def backward(which: slice) -> None:
+            for some, kernel in kernels[which]:
+                kernel.backward(g[some], *parts[:, some])
+
+        in_pieces(backward, len(kernels), 2 * cost)
         return (grad.reshape(n, length, width),)
 
-    out_shape = out.shape
-    return record(out.reshape(n, length, -1), (packed,), self_attention_backward, saved=(packed,))
+    return record(out.reshape(n, length, width // 3), (packed,), self_attention_backward, saved=(packed,))
 
 
 def multi_head_attention_forward(
