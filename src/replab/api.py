@@ -13,7 +13,7 @@ from replab.model_file import ModelSource
 from replab.progress import Progress
 from replab.recipe import Recipe
 from replab.record import Record
-from replab.runs import Run
+from replab.runs import Run, finished_runs
 
 Model = str | Callable[..., Any]
 
@@ -92,10 +92,9 @@ def load_run(run: str | Path, runs: str | Path | None = None) -> Run:
     return Run(Record.open(run, runs_folder(runs)))
 
 
-def all_runs(runs: str | Path | None = None) -> list[Run]:
-    """Every finished run."""
-    found = [Run(record) for record in Record.all(runs_folder(runs))]
-    return [r for r in found if r.finished]
+def all_runs(runs: str | Path | None = None, say: Callable[[str], None] = lambda line: None) -> list[Run]:
+    """Every finished run that can be read; `say` is told of those that cannot."""
+    return finished_runs(runs_folder(runs), say)
 
 
 def compare(models: Sequence[Model], data: str | None = None, **settings: Any) -> list[Run]:

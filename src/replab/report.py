@@ -11,7 +11,7 @@ from replab.audit import audit
 from replab.cost import duration
 from replab.errors import RunError
 from replab.record import Record
-from replab.runs import Run
+from replab.runs import Run, finished_runs
 from replab.statistics import wilson
 from replab.tasks.classify import confusion_matrix, log_softmax
 
@@ -101,7 +101,7 @@ def markdown(record: Record, figures: list[str]) -> str:
     ]
     pictures = [f"![{name}](figures/{name}.png)\n" for name in figures]
     parts = [title, "\n".join(rows), "## Figures", "\n".join(pictures)]
-    findings = audit(Run(record), [r for r in map(Run, Record.all(record.folder.parent)) if r.finished])
+    findings = audit(Run(record), finished_runs(record.folder.parent))
     parts += ["## What might be wrong with this number?"]
     parts += ["\n".join(f"- {'**' if f.warning else ''}{f.sentence}{'**' if f.warning else ''}" for f in findings)]
     if (table := per_class(record)) is not None:

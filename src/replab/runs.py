@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from replab.data.images import Images
-from replab.errors import DataError, RunError
+from replab.errors import DataError, ReplabError, RunError
 from replab.recipe import Recipe
 from replab.record import Record
 
@@ -163,6 +163,18 @@ class Run:
         from replab import report
 
         return "\n".join(["| | |", "|---|---|", *(f"| {k} | {v} |" for k, v in report.summary(self.record))])
+
+
+def finished_runs(folder: Path, say: Callable[[str], None] = lambda line: None) -> list[Run]:
+    """Every finished run in a folder of runs that can be read; `say` is told of those that cannot."""
+    found = []
+    for run in map(Run, Record.all(folder)):
+        try:
+            if run.finished and run.metrics and run.facts and run.input and run.chosen:
+                found.append(run)
+        except ReplabError as error:
+            say(f"left out: {error}")
+    return found
 
 
 def as_pixels(image: Any, channels: int, height: int, width: int) -> np.ndarray:

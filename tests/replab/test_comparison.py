@@ -2,6 +2,7 @@
 
 import csv
 import io
+import shutil
 
 import numpy as np
 import pytest
@@ -95,3 +96,14 @@ def test_the_commands(runs, replab, in_tmp):
     code, out, _ = replab("leaderboard", "--runs", in_tmp / "none")
     assert code == 0
     assert "no finished runs" in out
+
+def test_a_broken_run_is_left_out_and_named(a_run, replab):
+    runs = a_run.folder.parent
+    broken = runs / "20260101-000000-mlp-digits"
+    shutil.copytree(a_run.folder, broken)
+    (broken / "metrics.json").write_text("{")
+    code, out, err = replab("leaderboard", "--runs", runs)
+    assert code == 0
+    assert a_run.id in out
+    assert err.startswith("left out: ")
+    assert broken.name in err

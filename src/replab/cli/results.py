@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -37,7 +38,8 @@ def leaderboard(
     """Every finished run, best first, with intervals and the differences that are within noise."""
     from replab import api, comparison
 
-    found = [r for r in api.all_runs(runs) if data in (None, r.input["data"]) and model in (None, r.chosen.model)]
+    whole = api.all_runs(runs, lambda line: print(line, file=sys.stderr))
+    found = [r for r in whole if data in (None, r.input["data"]) and model in (None, r.chosen.model)]
     if not found:
         print("no finished runs to show; replab run makes one")
         return
