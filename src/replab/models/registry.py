@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import importlib
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -67,6 +68,7 @@ def multiple_of(model: str, image: ImageSpec, patch: int) -> None:
         )
 
 
+@cache
 def _descriptions() -> dict[str, str]:
     """Model name → file docstring, of every file here that says `@register`: read as text, not imported."""
     found = {}
