@@ -120,7 +120,8 @@ def search(
         study = _study(recipe, space, told)
         asked = study.ask(space)
         started = perf_counter()
-        last = _trial(recipe, run_trial, asked, len(told))
+        least = min((_value(t) for t in told if t.state == "complete"), default=math.inf)
+        last = _trial(recipe, run_trial, asked, len(told), least)
         told.append(last)
         yield last, perf_counter() - started
 
@@ -156,14 +157,23 @@ def _study(recipe: Recipe, space: Mapping[str, Any], told: list[Trial]) -> optun
     return study
 
 
-def _trial(recipe: Recipe, run_trial: Callable[[Recipe], Iterator[Row]], asked: optuna.Trial, number: int) -> Trial:
+def on_course(losses: list[float], epochs_left: int, least: float) -> bool:
+    """Whether a trial would still reach the least value found if its loss kept falling at its pace of three epochs."""
+    pace = (losses[-4] - losses[-1]) / 3 if len(losses) > 3 else math.inf
+    return losses[-1] - pace * epochs_left <= least
+
+
+def _trial(
+    recipe: Recipe, run_trial: Callable[[Recipe], Iterator[Row]], asked: optuna.Trial, number: int, least: float
+) -> Trial:
     """Train with the asked parameters until patience, pruning, divergence or the last epoch ends it."""
     params = dict(asked.params)
+    epochs = recipe.epochs or recipe.search.max_epochs
     patience = recipe.search.patience if recipe.schedule == "constant" else math.inf  # a schedule runs its length
     losses: list[float] = []
     best_epoch, error = 0, 0.0
     state, reason = "complete", ""
-    rows = run_trial(apply(recipe, params).replace(epochs=recipe.epochs or recipe.search.max_epochs))
+    rows = run_trial(apply(recipe, params).replace(epochs=epochs))
     try:
         for row in rows:
             loss = row["val_loss"]
@@ -176,8 +186,9 @@ def _trial(recipe: Recipe, run_trial: Callable[[Recipe], Iterator[Row]], asked: 
                 best_epoch, error = len(losses), row.get("val_loss_se", 0.0)
             if len(losses) - best_epoch >= patience:
                 break
-            if not better and asked.should_prune():
-                state, reason = "pruned", f"behind the median of earlier trials at epoch {len(losses)}"
+            # Equal epochs are unfair to small rates: behind the median is not enough, it must also be past catching up.
+            if asked.should_prune() and not on_course(losses, epochs - len(losses), least):
+                state, reason = "pruned", f"behind the median at epoch {len(losses)}, and too slow to catch up"
                 break
     except (Diverged, ModelError) as fault:  # a model that cannot be built with these parameters fails its trial alone
         state, reason = "failed", str(fault)

@@ -13,7 +13,17 @@ from replab import pipeline, setup
 from replab.data.images import Images
 from replab.errors import ModelError, RecipeError, ReplabError, UnknownName
 from replab.recipe import Recipe, Search
-from replab.search import Trial, apply, best, check_space, distributions, search, split_for_search, startup_trials
+from replab.search import (
+    Trial,
+    apply,
+    best,
+    check_space,
+    distributions,
+    on_course,
+    search,
+    split_for_search,
+    startup_trials,
+)
 from replab.train import Diverged
 
 
@@ -172,10 +182,19 @@ def test_pruning_waits_for_a_fair_number_of_epochs():
     assert trials_of(small(trials=6, max_epochs=50, patience=40, prune=False), good_then(worse))[-1].state == "complete"
 
 
-def test_nothing_is_pruned_while_it_improves():
+def test_a_trial_on_course_is_not_pruned():
+    """Behind the median at every epoch, but falling fast enough to reach the best by the last one."""
     recipe = small(trials=6, max_epochs=50, patience=40, prune=True)
-    improving = [100.0 - e for e in range(50)]  # far behind, but falling
-    assert trials_of(recipe, good_then(improving))[-1].state == "complete"
+    catching_up = [100.0 - 2.1 * e for e in range(50)]
+    assert trials_of(recipe, good_then(catching_up))[-1].state == "complete"
+    too_slow = [100.0 - 0.5 * e for e in range(50)]
+    assert trials_of(recipe, good_then(too_slow))[-1].state == "pruned"
+
+
+def test_on_course_by_hand():
+    assert on_course([5.0, 4.0, 3.0, 2.0], epochs_left=2, least=0.5)  # a unit an epoch: 0 at the end
+    assert not on_course([5.0, 4.9, 4.8, 4.7], epochs_left=10, least=0.5)
+    assert on_course([9.0], epochs_left=1, least=0.1)  # too early to tell
 
 
 def test_nothing_is_pruned_before_there_is_something_to_compare_with():
