@@ -90,6 +90,7 @@ class Reconstruct:
             found["names"] = clusters.names(clusters.assign(outputs["mean"], centres), train.labels, k)
             found["shares"] = np.bincount(train.labels, minlength=k) / len(train)
             few = train.take(CONTROL, seed)
+            assert few.labels is not None
             pixels = few.pixels.reshape(len(few), -1).astype(np.float32) / 255
             found["pixel_centres"] = clusters.centres(pixels, k, seed)
             found["pixel_names"] = clusters.names(clusters.assign(pixels, found["pixel_centres"]), few.labels, k)
