@@ -21,7 +21,7 @@ PAGES = [
     for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
     if page.is_file() and page.name not in ("mytorch.md", "autograd-in-ten-steps.md")
 ]
-TRAINS = ("run", "compare", "replicate")  # these take --fast
+TRAINS = ("run", "compare", "replicate", "sweep")  # these take --fast
 
 
 @pytest.fixture(scope="module")

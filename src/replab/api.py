@@ -49,6 +49,8 @@ def run(
     if fast:
         wanted = wanted.fast()
     ready = setup.prepare(wanted, model)
+    wanted = ready.recipe.fast() if fast else ready.recipe  # a task may have settled what was left open
+    ready = setup.with_recipe(ready, wanted)
     if not isinstance(model, str) and model is not None:
         wanted = wanted.replace(model=ready.source.name)
         ready = setup.with_recipe(ready, wanted)

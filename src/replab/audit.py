@@ -145,9 +145,10 @@ def _others(run: Run, others: Sequence[Run]) -> Iterator[Finding]:
             True, "One seed: how much the number would move with another is not known; run two more with --seed."
         )
     else:
-        values = [run.metrics["accuracy"], *(r.metrics["accuracy"] for r in same)]
-        spread = float(np.std(values, ddof=1))
-        yield Finding(False, f"{seeds} seeds: mean {np.mean(values):.2%}, standard deviation {spread:.2%}.")
+        values = [r.metrics["accuracy"] for r in (run, *same) if "accuracy" in r.metrics]
+        if len(values) > 1:
+            spread = float(np.std(values, ddof=1))
+            yield Finding(False, f"{seeds} seeds: mean {np.mean(values):.2%}, standard deviation {spread:.2%}.")
     rivals = [
         r
         for r in others

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from replab.errors import RecipeError
 from replab.evaluate import to_backend
 from replab.setup import Setup
 from replab.train import optimizers, train_step, training_batches
@@ -27,6 +28,8 @@ def lr_find(setup: Setup, low: float = 1e-6, high: float = 1.0, steps: int = 100
 
     Runs are seeded by their own recipe, so this leaves no trace in them.
     """
+    if setup.task.objective is None:
+        raise RecipeError(f"{setup.task.name} has no loss that falls with a good rate; give --lr to replab run")
     recipe = setup.recipe.replace(lr=low, epochs=1, schedule="constant")
     model = setup.fresh_model(recipe)
     opts = optimizers(setup.task, model, recipe, setup.backend)

@@ -40,6 +40,8 @@ def test_accuracy(run: Run) -> Measured:
 def test_loss(run: Run) -> Measured:
     """Its error is that of a mean over the test images, from the kept logits."""
     kept, loss = run.predictions, run.metrics["loss"]
+    if "loss_se" in run.metrics and "kl" in run.metrics:  # a bound, not a loss of the logits
+        return Measured(loss, run.metrics["loss_se"])
     logits, labels = kept["logits"].astype(np.float64), kept["labels"]
     if run.chosen.loss == "squared-error":
         each = ((logits - np.eye(logits.shape[1])[labels]) ** 2).mean(1)
@@ -57,6 +59,21 @@ def train_accuracy(run: Run) -> Measured:
 
 def train_loss(run: Run) -> Measured:
     return Measured(run.epochs[-1]["train_loss"], None)
+
+
+def share(metric: str) -> Callable[[Run], Measured]:
+    """A metric that is a share of the test images."""
+    return lambda run: proportion(run.metrics[metric], run.input["test_images"])
+
+
+def metric(name: str) -> Callable[[Run], Measured]:
+    """A metric as it is; a run alone cannot tell its error."""
+    return lambda run: Measured(run.metrics[name], None)
+
+
+def last(column: str) -> Callable[[Run], Measured]:
+    """A number of the last epoch."""
+    return lambda run: Measured(run.epochs[-1][column], None)
 
 
 def best_test_accuracy(run: Run) -> Measured:
@@ -122,4 +139,13 @@ MEASURES: dict[str, Measure] = {
     ),
     "unscaled_accuracy": Measure(unscaled_accuracy, "test accuracy, pixels 0–255, eval mode", "%"),
     "train_mode_accuracy": Measure(train_mode_accuracy, "test accuracy, train mode", "%"),
+    "cluster_accuracy": Measure(share("cluster_accuracy"), "K-means fitted and named on train, test accuracy", "%"),
+    "cluster_accuracy_on_test": Measure(share("cluster_accuracy_on_test"), "K-means fitted and named on test", "%"),
+    "pixel_cluster_accuracy": Measure(share("pixel_cluster_accuracy"), "K-means on raw pixels, test accuracy", "%"),
+    "batch_total_accuracy": Measure(share("batch_total_accuracy"), "class of a batch's least total loss", "%"),
+    "train_mse": Measure(last("train_mse"), "training squared error an image", "", higher_is_better=False),
+    "train_kl": Measure(last("train_kl"), "training KL an image", "", higher_is_better=False),
+    "diversity": Measure(metric("diversity"), "diversity of samples", ""),
+    "perplexity": Measure(metric("perplexity"), "perplexity of the codes in use", ""),
+    "dead_codes": Measure(metric("dead_codes"), "codes never used", "", higher_is_better=False),
 }

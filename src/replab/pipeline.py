@@ -54,6 +54,7 @@ def carry_out(record: Record, setup: Setup, cost: Cost, progress: Progress, say:
         clock = Clock(record, setup.recipe.budget)
         chosen = choose(record, setup, cost, clock, progress, say)
         train_chosen(record, setup, chosen, clock, progress, say)
+        finish_trained(record, setup, chosen, clock)
         evaluate_trained(record, setup, chosen, clock)
         report.write(record)
 
@@ -178,6 +179,7 @@ def train_chosen(
     ):  # fmt: skip
         rows.append(row)
         record.write_lines("epochs.jsonl", rows)
+        keep_samples(record, model, recipe, len(rows))
         states = {part: optimizer.state_dict() for part, optimizer in opts.items()}
         record.write_checkpoint({"epoch": len(rows), "model": model.state_dict(), "optimizers": states}, lib.save)
         seconds = sum(value for key, value in times.items() if key.endswith("seconds"))
@@ -192,6 +194,19 @@ def train_chosen(
     record.write_weights({name: array(value) for name, value in model.state_dict().items()})
     record.drop_checkpoints()
     say(f"train: {len(rows)} epochs in {duration(sum(e['seconds'] for e in clock.entries if e['stage'] == 'train'))}")
+
+
+def keep_samples(record: Record, model: Any, recipe: Recipe, epoch: int) -> None:
+    """A grid of the same noise every few epochs, of models that generate."""
+    assert recipe.epochs is not None
+    made = hasattr(model, "generate") and getattr(model, "terms", {}).get("adversarial", True)  # not an untrained one
+    if not made or (epoch not in (1, recipe.epochs) and epoch % max(1, recipe.epochs // 10)):
+        return
+    from replab import samples
+    from replab.figures.samples import png
+
+    record.path("samples").mkdir(exist_ok=True)
+    record.write_bytes(f"samples/epoch-{epoch:04d}.png", png(samples.draw(model, samples.GRID, recipe.seed)))
 
 
 def trained_model(record: Record, setup: Setup, recipe: Recipe) -> Any:
@@ -210,6 +225,17 @@ def load_weights(model: Any, record: Record, backend: Any) -> None:
         raise RunError(f"run {record.id}: the weights do not fit the model ({text})") from None
 
 
+def finish_trained(record: Record, setup: Setup, recipe: Recipe, clock: Clock) -> None:
+    """What the task fits on training images for its evaluation (clusters and their names), kept as plain arrays."""
+    if not hasattr(setup.task, "finish") or record.has("fitted.npz"):
+        return
+    model, train = trained_model(record, setup, recipe), setup.data.train
+    batches = watching_batches(model, recipe, train, train, setup.device)
+    seen = evaluate(model, setup.task, batches, setup.backend, setup.device)
+    record.write_predictions(setup.task.finish(seen.outputs, train, recipe.seed), "fitted.npz")
+    clock.note(stage="evaluate", seconds=seen.seconds)
+
+
 def evaluate_trained(record: Record, setup: Setup, recipe: Recipe, clock: Clock) -> None:
     """The test images, once, by the model of the last epoch."""
     if record.has("metrics.json"):
@@ -218,7 +244,11 @@ def evaluate_trained(record: Record, setup: Setup, recipe: Recipe, clock: Clock)
     batches = watching_batches(model, recipe, setup.data.train, setup.data.test, setup.device)
     found = evaluate(model, setup.task, batches, setup.backend, setup.device)
     test = setup.data.test
-    kept = dict(found.outputs)
+    kept, metrics = dict(found.outputs), dict(found.metrics)
+    if hasattr(setup.task, "conclude"):
+        fitted = record.predictions("fitted.npz") if record.has("fitted.npz") else {}
+        more, arrays = setup.task.conclude(model, batches, setup.data, kept, fitted, recipe.batch_size)
+        metrics, kept = metrics | more, kept | arrays
     if test.labels is not None:
         kept["labels"] = test.labels
     if "logits" in kept:
@@ -231,7 +261,7 @@ def evaluate_trained(record: Record, setup: Setup, recipe: Recipe, clock: Clock)
         test.subset(slice(0, 64)), 16, normalise=normalisation(setup.data.train, recipe.normalise), device=setup.device
     )
     facts = {
-        "unsteadiness": audit.unsteadiness(model, setup, few, kept["logits"]) if "logits" in kept else None,
+        "unsteadiness": audit.unsteadiness(model, setup, few, kept["logits"]) if "logits" in found.outputs else None,
         "parameters": sum(p.numel() for p in model.parameters()),
         "trainable": sum(p.numel() for p in model.parameters() if p.requires_grad),
         "peak_memory": peak_memory(setup.device),
@@ -242,4 +272,4 @@ def evaluate_trained(record: Record, setup: Setup, recipe: Recipe, clock: Clock)
         "table": traced.table(),
     }
     record.write_json("facts.json", facts)
-    record.write_json("metrics.json", found.metrics)
+    record.write_json("metrics.json", metrics)

@@ -296,6 +296,16 @@ def parse_settings(items: list[str]) -> dict[str, Any]:
     return settings
 
 
+def parse_sweep(items: list[str]) -> tuple[str, list[Any], dict[str, Any]]:
+    """(key, its values, the other settings) of `beta=0.1,1,10 latent=16`: exactly one has several values."""
+    settings = parse_settings(items)
+    several = {k: v.split(",") for k, v in settings.items() if isinstance(v, str) and "," in v}
+    if len(several) != 1:
+        raise RecipeError(f"sweep takes one --set key=value,value and got {len(several)}; as in --set beta=0.1,1,10")
+    ((key, values),) = several.items()
+    return key, [parse_value(v.strip()) for v in values], {k: v for k, v in settings.items() if k != key}
+
+
 def parse_seconds(text: str) -> float:
     """Seconds of `90`, `90s`, `10m`, `1.5h`, `1h30m`."""
     units = {"h": 3600.0, "m": 60.0, "s": 1.0, "": 1.0}

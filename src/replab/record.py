@@ -203,21 +203,21 @@ class Record:
         except (safetensors.SafetensorError, ValueError) as error:
             raise RunError(f"run {self.id}: model.safetensors is corrupt ({error})") from None
 
-    def write_predictions(self, arrays: Mapping[str, np.ndarray]) -> None:
+    def write_predictions(self, arrays: Mapping[str, np.ndarray], name: str = "predictions.npz") -> None:
         import io
 
         buffer = io.BytesIO()
         np.savez_compressed(buffer, **arrays)  # type: ignore[arg-type]
-        self.write_bytes("predictions.npz", buffer.getvalue())
+        self.write_bytes(name, buffer.getvalue())
 
-    def predictions(self) -> dict[str, np.ndarray]:
+    def predictions(self, name: str = "predictions.npz") -> dict[str, np.ndarray]:
         try:
-            with np.load(self.path("predictions.npz"), allow_pickle=False) as file:
+            with np.load(self.path(name), allow_pickle=False) as file:
                 return dict(file)
         except FileNotFoundError:
             raise RunError(f"run {self.id} has no predictions yet; replab resume {self.id} finishes it") from None
         except Exception as error:
-            raise RunError(f"run {self.id}: predictions.npz is corrupt ({error})") from None
+            raise RunError(f"run {self.id}: {name} is corrupt ({error})") from None
 
     def write_checkpoint(self, state: Any, save: Any) -> None:
         """The newest and its predecessor: there is a whole one at every moment."""

@@ -105,7 +105,7 @@ def replicate(
             continue
         seconds[key] = perf_counter() - begun
         finished.append(entry)
-        say("  ".join(f"{name} {entry.values[name][0]:.4g}" for name in _wanted(job.row)))
+        say("  ".join(f"{name} {values[0]:.4g}" for name, values in entry.values.items()))
         if not fast:
             ledger.append(results, entry, known)
     return Outcome(finished, left_out)
@@ -165,7 +165,7 @@ def measure(run: Run, job: Job) -> Entry:
         id=job.row.id,
         way=job.way,
         seed=chosen.seed,
-        values={name: list(MEASURES[name].of(run)) for name in _wanted(job.row)},
+        values=_values(run, job.row),
         data=Path(run.input["data"]).name,
         epochs=len(run.epochs),
         lr=chosen.lr,
@@ -175,6 +175,18 @@ def measure(run: Run, job: Job) -> Entry:
         command=job.command,
         recipe=ledger.identity(job.recipe),
     )
+
+
+def _values(run: Run, row: Row) -> dict[str, list[float | None]]:
+    """The row's own figures, and of those kept of every run the ones that a run of this kind has."""
+    own, found = {f.measure for f in row.figures}, {}
+    for name in _wanted(row):
+        try:
+            found[name] = list(MEASURES[name].of(run))
+        except KeyError:  # an autoencoder has no accuracy
+            if name in own:
+                raise
+    return found
 
 
 def _wanted(row: Row) -> list[str]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from replab import generated
 from replab.audit import audit
 from replab.cost import duration
 from replab.errors import RunError
@@ -23,6 +24,7 @@ def write(record: Record) -> None:
     if not record.has("metrics.json"):
         raise RunError(f"run {record.id} is not finished; replab resume {record.id} finishes it")
     names = draw(record)
+    generated.animate(record)
     record.write_text("report.md", markdown(record, names))
 
 
@@ -41,8 +43,10 @@ def summary(record: Record) -> list[tuple[str, str]]:
     if "accuracy" in metrics:
         low, high = wilson(round(metrics["accuracy"] * n), n)
         lines.append(("test accuracy", f"{metrics['accuracy']:.2%} (95 % interval {low:.2%} to {high:.2%}, n = {n:,})"))
-        lines.append(("test loss", f"{metrics['loss']:.4f}"))
+        if "loss" in metrics and "kl" not in metrics:
+            lines.append(("test loss", f"{metrics['loss']:.4f}"))
         lines.append(("calibration error", f"{metrics['ece']:.2%}"))
+    lines += generated.lines(record)
     lines += [
         (
             "learning rate",
@@ -100,6 +104,8 @@ def markdown(record: Record, figures: list[str]) -> str:
         *(f"| {name} | {value.replace('|', '/')} |" for name, value in summary(record)),
     ]
     pictures = [f"![{name}](figures/{name}.png)\n" for name in figures]
+    if record.has("figures/samples.gif"):
+        pictures.append("![samples, epoch by epoch](figures/samples.gif)\n")
     parts = [title, "\n".join(rows), "## Figures", "\n".join(pictures)]
     findings = audit(Run(record), finished_runs(record.folder.parent))
     parts += ["## What might be wrong with this number?"]
@@ -159,6 +165,7 @@ def _figures(record: Record) -> dict[str, Callable[[], Any]]:
         probability = np.exp(log_softmax(logits.astype(np.float64)))
         found["confusion"] = lambda: confusion(confusion_matrix(logits, labels), seen["classes"])
         found["calibration"] = lambda: calibration(probability.max(1), logits.argmax(1) == labels)
+    found |= generated.figures(record, kept, seen)
     if "mistake_pixels" in kept:
         which = kept["mistake_index"]
         found["gallery"] = lambda: gallery(

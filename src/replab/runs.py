@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from replab.data.images import Images
-from replab.errors import DataError, ReplabError, RunError
+from replab.errors import DataError, ReplabError, RunError, UnknownName
 from replab.recipe import Recipe
 from replab.record import Record
 
@@ -128,6 +128,37 @@ class Run:
             self._model = pipeline.trained_model(self.record, self._ready, self.chosen)
         return self._model
 
+    def reopened(self, model: Any = None) -> Any:
+        """The set-up it was made with: its data, task and device."""
+        if self._ready is None:
+            from replab import api
+
+            self._ready = api.reopen(self.record, model)
+        return self._ready
+
+    def normalised(self) -> Recipe:
+        """The recipe with the numbers that the training images were normalised by, for other images."""
+        mean, std = self.input["mean"], self.input["std"]
+        how = "none" if mean is None else ",".join(map(repr, mean)) + "/" + ",".join(map(repr, std))
+        return self.chosen.replace(normalise=how)
+
+    def generate(self, n: int = 64, label: str | None = None, seed: int = 0, model: Any = None) -> np.ndarray:
+        """n new images, uint8 (n, C, H, W); the same seed draws the same ones. `label`: a class's name."""
+        from replab import samples
+
+        network = self.model(model)
+        if not hasattr(network, "generate"):
+            raise RunError(f"run {self.id} is of {self.chosen.model}, which makes no images; replab run vae makes one")
+        if n < 1:
+            raise RunError(f"n must be at least 1, got {n}; 64 is the default")
+        if label is None:
+            return samples.draw(network, n, seed)
+        if not getattr(network, "labels", 0):
+            raise RunError(f"{self.chosen.model} is not told classes, got {label!r}; cvae and acgan are")
+        if label not in self.input["classes"]:
+            raise UnknownName("class", label, self.input["classes"], "known: " + ", ".join(self.input["classes"]))
+        return samples.draw(network, n, seed, self.input["classes"].index(label))
+
     def predict(self, images: Any, model: Any = None) -> Any:
         """A Prediction for an image (a path, a PIL picture or an array), or a list of them for a list."""
         many = isinstance(images, (list, tuple))
@@ -144,11 +175,12 @@ class Run:
             raise RunError(f"run {self.id} has no classes: its images were not labelled")
         pixels = np.stack([as_pixels(image, seen["channels"], seen["height"], seen["width"]) for image in images])
         network = self.model(model)
-        mean, std = seen["mean"], seen["std"]
-        how = "none" if mean is None else ",".join(map(repr, mean)) + "/" + ",".join(map(repr, std))
         shown = Images(pixels, np.zeros(len(pixels), np.int64), tuple(seen["classes"]), (), ())
-        batches = watching_batches(network, self.chosen.replace(normalise=how), shown, shown, self._ready.device)
-        logits = evaluate(network, self._ready.task, batches, self._ready.backend, self._ready.device).outputs["logits"]
+        batches = watching_batches(network, self.normalised(), shown, shown, self._ready.device)
+        outputs = evaluate(network, self._ready.task, batches, self._ready.backend, self._ready.device).outputs
+        if "logits" not in outputs:
+            raise RunError(f"run {self.id} is of {self.chosen.model}, which names no classes; use a classifier's run")
+        logits = outputs["logits"]
         shares = np.exp(log_softmax(logits.astype(np.float64)))
         return [
             Prediction(seen["classes"][row.argmax()], float(row.max()), dict(zip(seen["classes"], map(float, row))))

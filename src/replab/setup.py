@@ -54,13 +54,14 @@ def prepare(
     data = load(recipe.data, size=recipe.size, seed=recipe.seed, limit=recipe.limit)
     if recipe.augmented_copy:
         data = with_copy(data, recipe.augmented_copy, recipe.seed)
-    task = tasks.make(recipe, data.spec, backend.lib)
+    task = tasks.make(recipe, data.spec, backend.lib, source.build)
     if task.needs_labels and data.train.labels is None:
         raise DataError(
             f"{recipe.data} has no class folders, and {task.name} needs labels; use CLASS/image.png folders"
         )
     search.check_space(recipe, model_file.parameters(source))
     setup = Setup(recipe, data, source, backend, device, task)
+    setup = replace(setup, recipe=tasks.settle(recipe, task, setup.fresh_model()))
     if prefers_channels_last(setup.fresh_model()):
         try:
             _try_on_a_batch(setup)

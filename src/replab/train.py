@@ -30,10 +30,14 @@ class Diverged(ReplabError):
 def optimizers(task: Any, model: Any, recipe: Recipe, backend: Backend) -> dict[str, Any]:
     """One a part of the task; a classifier has one part, a GAN two."""
     assert recipe.lr is not None
-    return {
+    made = {
         part: backend.optimizer(recipe.optimizer, params, recipe.lr, recipe.weight_decay, recipe.momentum)
         for part, params in task.parts(model).items()
     }
+    for group in (group for optimizer in made.values() for group in optimizer.param_groups):
+        if "betas" in group and hasattr(task, "betas"):  # a GAN's Adam forgets faster
+            group["betas"] = task.betas
+    return made
 
 
 def fit(

@@ -15,6 +15,7 @@ from replab.published import published
 
 KNOWN = published()
 CONV1, WD4 = KNOWN.rows["mnist-lab/conv1"], KNOWN.rows["mnist-lab/conv1-wd4"]
+NOT_RUN = next(row for row in KNOWN.rows.values() if row.not_run)
 
 
 @pytest.fixture(autouse=True)
@@ -61,7 +62,7 @@ def test_impossible_wishes_are_refused():
         replication.plan([KNOWN.rows["notes/mlp"]], search=True, epochs=3)
     with pytest.raises(RecipeError, match="fixed settings"):
         replication.plan([CONV1], search=True)
-    assert replication.plan([KNOWN.rows["notes/dcgan"]]) == []
+    assert replication.plan([NOT_RUN]) == []
 
 
 # -- carrying out ----------------------------------------------------------------------------------------------------
@@ -216,10 +217,10 @@ def test_the_published_evaluation_of_resnet8_by_hand(tmp_path):
 
 def test_command_line(replab, tmp_path):
     folders = ("--results", tmp_path / "results", "--runs", tmp_path / "runs")
-    code, out, err = replab("replicate", "mnist-lab/conv1*", "notes/acgan", "--epochs", 1, *folders)
+    code, out, err = replab("replicate", "mnist-lab/conv1*", NOT_RUN.id, "--epochs", 1, *folders)
     assert code == 0, err
     assert out.count("short: at 1 of 30 epochs") + out.count("better: at 1 of 30 epochs") >= 5
-    assert "not run: notes/acgan: its model is not in this zoo yet" in out
+    assert f"not run: {NOT_RUN.id}: {NOT_RUN.not_run}" in out
     code, out, _ = replab("replicate", "--list", *folders)
     assert code == 0
     assert all(name in out for name in ("mnist-lab/conv1-lr05", "notes/dcgan", "The learning rate changes the speed"))
@@ -250,7 +251,7 @@ def test_command_line_says_what_was_left_out(replab, tmp_path, monkeypatch):
 
 def test_command_line_refuses(refuses):
     assert "no published row named 'lab9/resnet'" in refuses("replicate", "lab9/resnet")
-    assert "notes/dcgan cannot be run" in refuses("replicate", "notes/dcgan")
+    assert f"{NOT_RUN.id} cannot be run" in refuses("replicate", NOT_RUN.id)
     assert "a time is written" in refuses("replicate", "mnist-lab/conv1", "--budget", "soon")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from replab.cli import looking, replicating, results, running  # noqa: F401 (importing them registers their commands)
+from replab.cli import generating, looking, replicating, results, running  # noqa: F401 (importing them registers their commands)
 from replab.cli.app import app, how_to_resume
 from replab.errors import ReplabError
 

@@ -23,11 +23,16 @@ Builder = Callable[..., Any]
 _registered: dict[str, Builder] = {}
 
 
-def register(build: Builder) -> Builder:
-    """Make a builder known under its function's name, `_` as `-`."""
-    build.__dict__["model_name"] = build.__name__.replace("_", "-")
-    _registered[build.__dict__["model_name"]] = build
-    return build
+def register(build: Builder | None = None, *, task: str = "classify") -> Any:
+    """Make a builder known under its function's name, `_` as `-`. `task` says what its models learn."""
+
+    def known(build: Builder) -> Builder:
+        build.__dict__["model_name"] = build.__name__.replace("_", "-")
+        build.__dict__["task"] = task
+        _registered[build.__dict__["model_name"]] = build
+        return build
+
+    return known if build is None else known(build)
 
 
 def names() -> list[str]:
@@ -74,6 +79,6 @@ def _descriptions() -> dict[str, str]:
     found = {}
     for path in Path(__file__).parent.glob("*.py"):
         text = path.read_text()
-        if "\n@register\n" in text:
+        if "\n@register" in text:
             found[path.stem.replace("_", "-")] = ast.get_docstring(ast.parse(text)) or ""
     return found

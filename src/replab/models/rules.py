@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
+from replab.data.images import ImageSpec
 from replab.errors import ModelError
 
 
@@ -28,6 +30,20 @@ def fraction(model: str, parameter: str, value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < 1:
         raise ModelError(_refused(model, parameter, "at least 0 and below 1", value, 0.1))
     return float(value)
+
+
+def positive(model: str, parameter: str, value: Any, zero: bool = False) -> float:
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not number or not 0 <= value < math.inf or (value == 0 and not zero):
+        raise ModelError(_refused(model, parameter, "a number " + ("of at least 0" if zero else "above 0"), value, 1.0))
+    return float(value)
+
+
+def classes(model: str, image: ImageSpec) -> int:
+    """For builders that need labels."""
+    if image.classes < 2:
+        raise ModelError(f"{model} needs images of at least 2 classes, got {image.classes}; use CLASS/*.png folders")
+    return image.classes
 
 
 def switch(model: str, parameter: str, value: Any) -> bool:

@@ -1,0 +1,32 @@
+"""Points of a latent space in the plane, coloured by group: the same points once a way of grouping them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from replab.figures import style
+
+
+def latent(
+    points: np.ndarray, groupings: Mapping[str, tuple[np.ndarray, Sequence[str]]], title: str = "t-SNE of latent means"
+) -> Figure:
+    """points (N, 2); one panel a grouping, name → (group of each point, the groups' names)."""
+    figure = style.new(5.2 * len(groupings) + 0.3, 5.0, title)
+    for place, (name, (group, names)) in enumerate(groupings.items(), 1):
+        ax = figure.add_subplot(1, len(groupings), place)
+        style.dress(ax, title=name, grid="")
+        ax.set_xticks([])
+        ax.set_yticks([])
+        for index, label in enumerate(names):
+            chosen = points[group == index]
+            if not len(chosen):
+                continue
+            # seven colours: beyond them the marker tells
+            marker = "os^Dv"[index // len(style.PALETTE) % 5]
+            look = {"color": style.colour(index), "marker": marker, "label": style.short(label, 18)}
+            ax.scatter(*chosen.T, s=7, linewidths=0, **look)
+        ax.legend(fontsize=style.SMALL, frameon=False, markerscale=2, loc="center left", bbox_to_anchor=(1.0, 0.5))
+    return figure

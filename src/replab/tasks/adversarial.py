@@ -1,0 +1,128 @@
+"""GANs: the critic learns real from made, then the generator learns to be taken for real. There is no search."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from replab import samples
+from replab.data.images import Dataset, ImageSpec
+from replab.errors import ModelError
+from replab.tasks.classify import accuracy, calibration_error
+
+COMPARED = 256  # samples, and training images, whose distances are compared
+
+
+class Adversarial:
+    """The non-saturating loss, and cross-entropy of the class head where the model's terms ask for it."""
+
+    name = "adversarial"
+    objective: str | None = None
+    needs_labels = False
+    betas = (0.5, 0.999)  # Adam's, as published (1511.06434)
+    lr, epochs = 2e-4, 25  # unless given
+
+    def __init__(self, lib: Any):
+        self.lib, self.functional = lib, lib.nn.functional
+
+    def check_output(self, name: str, output: Any, batch: Any, image: ImageSpec) -> None:
+        """Refuse a model whose critic does not give one number an image (and one logit a class)."""
+        real = output[0] if isinstance(output, tuple) and len(output) == 2 else output
+        shape = tuple(getattr(real, "shape", ()))
+        if shape != (len(batch.index),):
+            got = f"shape {shape}" if shape else type(real).__name__
+            raise ModelError(f"{name} must give (one number an image, class logits or None), got {got}")
+
+    def parts(self, model: Any) -> dict[str, list[Any]]:
+        found = {"critic": list(model.critic.parameters()), "generator": list(model.generator.parameters())}
+        return found if model.terms["adversarial"] else {"critic": found["critic"]}
+
+    def losses(self, model: Any, batch: Any) -> Iterator[tuple[str, Any, dict[str, Any]]]:
+        """Critic, then, when it has stepped, generator."""
+        terms = model.terms
+        softplus, cross_entropy = self.functional.softplus, self.functional.cross_entropy
+        real, kind = model.critic(batch.x)
+        if not terms["adversarial"]:  # the control: the same discriminator, trained alone
+            loss = cross_entropy(kind, batch.y, reduction="none")
+            yield "critic", loss, {"class_loss": loss, "accuracy": kind.argmax(1) == batch.y}
+            return
+        z = self.lib.randn(len(batch.x), model.latent, device=batch.x.device)
+        y = self.lib.randint(model.labels, (len(batch.x),), device=batch.x.device) if model.labels else None
+        fakes = model.generate(z, y)
+        fake, fake_kind = model.critic(fakes.detach())
+        loss = adversarial = softplus(-real) + softplus(fake)
+        logs = {"critic_loss": adversarial}
+        if model.labels:
+            logs["accuracy"] = kind.argmax(1) == batch.y
+            if terms["class_on_real"]:
+                loss = loss + cross_entropy(kind, batch.y, reduction="none")
+            if terms["class_on_fake"]:
+                loss = loss + cross_entropy(fake_kind, y, reduction="none")
+        yield "critic", loss, logs
+        with frozen(model.critic):  # its weights' gradients would be thrown away: they are not computed
+            fake, fake_kind = model.critic(fakes)
+            loss = adversarial = softplus(-fake)
+            if model.labels and terms["class_on_fake"]:
+                loss = loss + cross_entropy(fake_kind, y, reduction="none")
+            yield "generator", loss, {"generator_loss": adversarial}
+
+    def outputs(self, model: Any, batch: Any) -> dict[str, Any]:
+        real, kind = model.critic(batch.x)
+        return {"real": real} | ({} if kind is None else {"logits": kind})
+
+    def measure(self, outputs: dict[str, np.ndarray], labels: np.ndarray | None) -> dict[str, float]:
+        """The class head on held-out real images, and how many of them the critic takes for real."""
+        found = {"taken_for_real": float((outputs["real"] > 0).mean())}
+        if "logits" in outputs and labels is not None:
+            found["accuracy"] = accuracy(outputs["logits"], labels)
+            found["ece"] = calibration_error(outputs["logits"], labels)
+        return found
+
+    def conclude(
+        self,
+        model: Any,
+        batches: Any,
+        data: Dataset,
+        outputs: dict[str, np.ndarray],
+        fitted: dict[str, np.ndarray],
+        batch_size: int,
+    ) -> tuple[dict[str, float], dict[str, np.ndarray]]:
+        """Samples, and how varied they are beside training images: near 0 the generator has collapsed."""
+        if not model.terms["adversarial"]:
+            return {}, {}
+        drawn = samples.draw(model, COMPARED, seed=0)
+        arrays = {"samples": drawn[: samples.GRID]}
+        if model.labels:
+            z = np.tile(
+                np.random.default_rng(0).standard_normal((samples.ROW, model.latent), dtype=np.float32),
+                (model.labels, 1),
+            )
+            arrays["samples_by_class"] = samples.made(
+                model, model.generate, z, np.arange(model.labels).repeat(samples.ROW)
+            )
+        walks = samples.between(np.random.default_rng(1).standard_normal((8, model.latent), dtype=np.float32), 8)
+        label = np.zeros(len(walks), np.int64) if model.labels else None
+        arrays["interpolation"] = samples.made(model, model.generate, walks, label)
+        return {"diversity": spread(drawn) / max(spread(data.train.pixels[:COMPARED]), 1e-9)}, arrays
+
+
+@contextlib.contextmanager
+def frozen(module: Any) -> Iterator[None]:
+    """Parameters that need no gradient for a while."""
+    params = [p for p in module.parameters() if p.requires_grad]
+    for p in params:
+        p.requires_grad_(False)
+    try:
+        yield
+    finally:
+        for p in params:
+            p.requires_grad_(True)
+
+
+def spread(pixels: np.ndarray) -> float:
+    """Root mean squared distance from the mean image."""
+    points = pixels.reshape(len(pixels), -1).astype(np.float64)
+    return float(np.sqrt(((points - points.mean(0)) ** 2).sum(1).mean()))

@@ -1,0 +1,100 @@
+"""VQ-VAE: codes that reconstruct, then a prior over the codes, each with its own optimiser, in the one loop."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from replab import samples
+from replab.data.images import Dataset, ImageSpec
+from replab.errors import ModelError
+
+
+class Quantise:
+    """Squared error + commitment (+ codebook, where it learns by gradient), each summed over an image."""
+
+    name = "quantise"
+    objective: str | None = "loss"
+    needs_labels = False
+    weights = ("commitment",)  # of the loss's terms: another weight is another loss
+
+    def __init__(self, lib: Any):
+        self.lib, self.functional = lib, lib.nn.functional
+
+    def check_output(self, name: str, output: Any, batch: Any, image: ImageSpec) -> None:
+        shape, wanted = tuple(getattr(output, "shape", ())), tuple(batch.x.shape)
+        if shape != wanted:
+            raise ModelError(f"{name} must give images of shape {wanted} back, got {shape or type(output).__name__}")
+
+    def parts(self, model: Any) -> dict[str, list[Any]]:
+        prior = list(model.prior.parameters())
+        known = {id(p) for p in prior}
+        return {"model": [p for p in model.parameters() if id(p) not in known], "prior": prior}
+
+    def losses(self, model: Any, batch: Any) -> Iterator[tuple[str, Any, dict[str, Any]]]:
+        terms, encoded, index = self.terms(model, batch)
+        if model.update == "ema":  # outside the gradient, and only here: evaluation moves nothing
+            model.move_codes(encoded, index)
+        yield "model", terms["loss"], terms
+        nats = self.prior_loss(model, index)
+        yield "prior", nats, {"prior_loss": nats}
+
+    def terms(self, model: Any, batch: Any) -> tuple[dict[str, Any], Any, Any]:
+        """Losses (B,) by name; the encoder's grid (B, D, h, w); the codes' numbers (B, h, w)."""
+        encoded = model.encoder(batch.x)
+        index = model.nearest(encoded)
+        chosen = model.look_up(index)
+        made = model.decoder(encoded + (chosen - encoded).detach())
+        error = ((made - batch.x) ** 2).flatten(1).sum(1)
+        commit = ((encoded - chosen.detach()) ** 2).flatten(1).sum(1)
+        loss = error + model.commitment * commit
+        if model.update == "gradient":
+            loss = loss + ((encoded.detach() - chosen) ** 2).flatten(1).sum(1)
+        return {"loss": loss, "mse": error, "commitment": commit}, encoded, index
+
+    def prior_loss(self, model: Any, index: Any) -> Any:
+        """-log p of an image's codes in nats, (B,)."""
+        return self.functional.cross_entropy(model.prior(index), index, reduction="none").flatten(1).sum(1)
+
+    def outputs(self, model: Any, batch: Any) -> dict[str, Any]:
+        terms, _, index = self.terms(model, batch)
+        return terms | {"codes": index.flatten(1), "prior_loss": self.prior_loss(model, index)}
+
+    def measure(self, outputs: dict[str, np.ndarray], labels: np.ndarray | None) -> dict[str, float]:
+        losses = outputs["loss"].astype(np.float64)
+        return {
+            "loss": float(losses.mean()),
+            "loss_se": float(losses.std() / np.sqrt(len(losses))),
+            "mse": float(outputs["mse"].mean(dtype=np.float64)),
+            "commitment": float(outputs["commitment"].mean(dtype=np.float64)),
+            "prior_loss": float(outputs["prior_loss"].mean(dtype=np.float64)),
+            "perplexity": perplexity(np.bincount(outputs["codes"].ravel())),
+        }
+
+    def conclude(
+        self,
+        model: Any,
+        batches: Any,
+        data: Dataset,
+        outputs: dict[str, np.ndarray],
+        fitted: dict[str, np.ndarray],
+        batch_size: int,
+    ) -> tuple[dict[str, float], dict[str, np.ndarray]]:
+        """How much of the codebook is used, and pictures."""
+        usage = np.bincount(outputs["codes"].ravel(), minlength=model.codes)
+        first = next(iter(batches.epoch(0))).x[: 2 * samples.ROW].cpu().numpy()
+        arrays = {
+            "codebook_usage": usage,
+            "samples": samples.draw(model, samples.GRID, seed=0),
+            "originals": data.test.pixels[: 2 * samples.ROW],
+            "reconstructions": samples.made(model, lambda x, y: model(x), first),
+        }
+        return {"codes": float(model.codes), "dead_codes": float((usage == 0).sum())}, arrays
+
+
+def perplexity(usage: np.ndarray) -> float:
+    """exp of the entropy of the codes' shares: how many codes are in use, as if evenly."""
+    share = usage[usage > 0] / usage.sum()
+    return float(np.exp(-(share * np.log(share)).sum()))

@@ -1,0 +1,167 @@
+"""The VAE family: loss values by hand, gradients, rows, evaluation with what was fitted on training images."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from replab import api, setup, tasks
+from replab.data.batches import Batch, Batches
+from replab.data.images import ImageSpec
+from replab.errors import ModelError, RecipeError, UnknownName
+from replab.models import registry
+from replab.recipe import Recipe
+from replab.tasks.reconstruct import Reconstruct
+
+DIGITS = ImageSpec(1, 8, 8, 10)
+
+
+def model_and_batch(name="vae", **params):
+    torch.manual_seed(0)
+    model = registry.builder(name)(DIGITS, latent=4, **params)
+    return model, Batch(torch.rand(6, 1, 8, 8), torch.arange(6), torch.arange(6))
+
+
+def test_loss_by_hand():
+    """Squared error and KL are summed over an image, one number an image."""
+    model, batch = model_and_batch(beta=3.0)
+    model.eval()
+    noise = torch.randn(6, 4)
+    terms = Reconstruct(torch).terms(model, batch, noise)
+    with torch.no_grad():
+        mean, logvar = model.posterior(model.encoder(batch.x))
+        image = model.decode(mean + logvar.exp().sqrt() * noise)
+        error = torch.stack([((image[i] - batch.x[i]) ** 2).sum() for i in range(6)])
+        kl = torch.stack([0.5 * (mean[i] ** 2 + logvar[i].exp() - 1 - logvar[i]).sum() for i in range(6)])
+    torch.testing.assert_close(terms["mse"], error)
+    torch.testing.assert_close(terms["kl"], kl)
+    torch.testing.assert_close(terms["loss"], error + 3 * kl)
+
+
+def test_the_head_adds_gamma_times_cross_entropy_and_gamma_0_leaves_it_untaught():
+    model, batch = model_and_batch("cvae-head", gamma=2.0)
+    noise = torch.zeros(6, 4)
+    terms = Reconstruct(torch).terms(model.eval(), batch, noise)
+    ce = torch.nn.functional.cross_entropy(model.head(model.encoder(batch.x)), batch.y, reduction="none")
+    torch.testing.assert_close(terms["loss"], terms["mse"] + terms["kl"] + 2 * ce)
+    control, _ = model_and_batch("cvae-head", gamma=0.0)
+    Reconstruct(torch).terms(control, batch, noise)["loss"].mean().backward()
+    assert not control.head.weight.grad.any()
+    assert control.mean.weight.grad.any()
+
+
+@pytest.mark.parametrize("name", ["vae", "cvae", "cvae-head"])
+def test_every_parameter_gets_a_gradient(name):
+    model, batch = model_and_batch(name)
+    ((part, losses, logs),) = Reconstruct(torch).losses(model.train(), batch)
+    assert part == "model"
+    assert losses.shape == (6,)
+    assert {"loss", "mse", "kl"} <= set(logs)
+    losses.mean().backward()
+    assert all(p.grad is not None and p.grad.any() for p in model.parameters())
+
+
+def test_means_kept_for_pictures_are_not_told_the_label():
+    model, batch = model_and_batch("cvae")
+    other = batch._replace(y=batch.y.flip(0))
+    one, two = (Reconstruct(torch).outputs(model.eval(), b) for b in (batch, other))
+    assert torch.equal(one["mean"], two["mean"])
+    assert not torch.equal(one["kl"], two["kl"])
+
+
+def test_evaluation_repeats_and_does_not_depend_on_batches(digits):
+    from replab import backend
+    from replab.evaluate import evaluate
+
+    model, _ = model_and_batch()
+    torch_ = backend.get("torch")
+    found = [
+        evaluate(model, Reconstruct(torch), Batches(digits.test, size), torch_, "cpu").outputs["loss"]
+        for size in (5, 64)
+    ]
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-4)
+
+
+def test_the_model_says_the_task_and_the_range():
+    ready = setup.prepare(Recipe(model="vae", limit=50, params={"latent": 4}))
+    assert ready.task.name == "reconstruct"
+    assert ready.recipe.normalise == "none"
+    tanh = setup.prepare(Recipe(model="vae", limit=50, params={"latent": 4, "output": "tanh"}))
+    assert tanh.recipe.normalise == "half"
+    assert setup.prepare(Recipe(model="mlp", limit=50)).task.name == "classify"
+    with pytest.raises(RecipeError, match=r"vae makes pixels from 0 to 1, got --normalise half; --normalise none fits"):
+        setup.prepare(Recipe(model="vae", limit=50, normalise="half"))
+    with pytest.raises(RecipeError, match="reconstruct runs on torch, got --backend mytorch"):
+        setup.prepare(Recipe(model="vae", limit=50, backend="mytorch"))
+    with pytest.raises(ModelError, match="vae needs beta to be a number above 0, got 0"):
+        setup.prepare(Recipe(model="vae", limit=50, params={"beta": 0}))
+    with pytest.raises(RecipeError, match="beta is part of what a search minimises"):
+        setup.prepare(Recipe(model="vae", limit=50).replace(search={"space": {"beta": [0.1, 1.0]}}))
+
+
+def test_a_users_function_says_its_task_too():
+    def mine():
+        pass
+
+    mine.task = "reconstruct"
+    assert tasks.make(Recipe(), DIGITS, torch, mine).name == "reconstruct"
+    mine.task = print  # anything else of that name is not meant
+    assert tasks.make(Recipe(), DIGITS, torch, mine).name == "classify"
+    with pytest.raises(UnknownName, match="no task named 'dream'"):
+        tasks.make(Recipe(task="dream"), DIGITS, torch)
+
+
+@pytest.fixture(scope="module", params=["vae", "cvae", "cvae-head"])
+def a_generative_run(request, tmp_path_factory):
+    params = {"latent": 4} | ({"samples": 2} if request.param == "cvae" else {})
+    folder = tmp_path_factory.mktemp("generative")
+    return api.run(request.param, limit=120, lr=1e-3, epochs=2, params=params, runs=folder, quiet=True)
+
+
+def test_a_run_from_end_to_end(a_generative_run):
+    run = a_generative_run
+    assert {"train_loss", "train_mse", "train_kl", "test_loss", "test_mse", "test_kl"} <= set(run.epochs[-1])
+    metrics = run.metrics
+    assert metrics["decoder_variance"] == 0.5
+    assert {"cluster_accuracy", "cluster_accuracy_on_test", "pixel_cluster_accuracy", "nmi"} <= set(metrics)
+    assert 0 <= metrics["active_units"] <= 4
+    assert ("accuracy" in metrics) == (run.chosen.model != "vae")
+    assert ("batch_total_accuracy" in metrics) == (run.chosen.model == "cvae")
+    assert "p(x|z) has variance β/2" in run.report.replace("p(x/z)", "p(x|z)")
+    assert "as published" in run.report
+
+
+def test_the_pictures_are_there_and_not_blank(a_generative_run):
+    run = a_generative_run
+    names = {"samples", "reconstructions", "interpolation", "latent", "curves"}
+    names |= {"around_centres"} if run.chosen.model == "vae" else {"samples_by_class"}
+    assert names <= set(run.figures)
+    grids = sorted((run.folder / "samples").glob("*.png"))
+    assert [g.name for g in grids] == ["epoch-0001.png", "epoch-0002.png"]
+    for path in [*grids, *(run.figures[name].path for name in names)]:
+        with Image.open(path) as picture:
+            assert np.asarray(picture.convert("L")).std() > 5, path
+    with Image.open(run.folder / "figures/samples.gif") as gif:
+        assert gif.n_frames == 2
+
+
+def test_unlabelled_images_are_enough(tmp_path):
+    rng = np.random.default_rng(0)
+    for i in range(24):
+        (tmp_path / "faces").mkdir(exist_ok=True)
+        Image.fromarray(rng.integers(0, 256, (9, 9, 3), dtype=np.uint8)).save(tmp_path / f"faces/{i}.png")
+    data, runs = str(tmp_path / "faces"), tmp_path / "runs"
+    run = api.run("vae", data, size=16, lr=1e-3, epochs=1, params={"latent": 3}, runs=runs, quiet=True)
+    assert "cluster_accuracy" not in run.metrics
+    assert {"samples", "around_centres"} <= set(run.figures)
+    with pytest.raises(ModelError, match="cvae needs images of at least 2 classes, got 0"):
+        api.run("cvae", data, size=16, lr=1e-3, epochs=1, runs=runs, quiet=True)
+
+
+def test_the_rate_of_a_vae_is_searched_by_its_validation_loss(tmp_path):
+    search = {"trials": 2, "max_epochs": 1, "fraction": 1.0, "min_validation": 20}
+    run = api.run("vae", limit=80, params={"latent": 3}, search=search, runs=tmp_path, quiet=True)
+    assert len(run.trials) == 2
+    assert run.chosen.lr in [t["params"]["lr"] for t in run.trials]
