@@ -7,6 +7,7 @@ import sys
 from dataclasses import dataclass
 from time import perf_counter
 
+from replab import freezing
 from replab.errors import ModelError
 from replab.evaluate import evaluate, to_backend
 from replab.search import distributions, split_for_search, wanted_trials
@@ -48,7 +49,7 @@ def measure(setup: Setup, steps: int = 3) -> Cost:
     opts = optimizers(setup.task, model, recipe, setup.backend)
     few = setup.data.train.subset(slice(0, (steps + 1) * recipe.batch_size))
     batches = training_batches(model, recipe, few, setup.device)
-    model.train()
+    freezing.train_mode(model)
     seconds = []
     for index, batch in enumerate(batches.epoch(1)):
         started = perf_counter()

@@ -76,6 +76,7 @@ def describe_input(setup: Setup) -> dict[str, Any]:
         "task": setup.task.name,
         "model_file": None if setup.source.path is None else str(setup.source.path),
         "model_sha256": setup.source.sha256,
+        "weights_sha256": None if setup.initial is None else setup.initial.sha256,
     }
 
 

@@ -44,12 +44,26 @@ def run(
     augmented_copy: Annotated[
         str | None, typer.Option(help="train on one fixed augmented copy of each image too: affine=10:3:0.1")
     ] = None,
-    normalise: Annotated[str | None, typer.Option(help="dataset, half, none, computed or means/stds [dataset]")] = None,
+    normalise: Annotated[
+        str | None, typer.Option(help="dataset, half, none, computed, backbone or means/stds [dataset]")
+    ] = None,
     size: Annotated[int | None, typer.Option(help="resize the images to this many pixels square")] = None,
     limit: Annotated[int | None, typer.Option(help="use at most this many images")] = None,
     set_: Annotated[list[str] | None, typer.Option("--set", help="a parameter of the model: channels=[16,32]")] = None,
     search: Annotated[
         list[str] | None, typer.Option("--search", help="search a parameter too: weight_decay=[1e-5,1e-2]")
+    ] = None,
+    pretrained: Annotated[bool | None, typer.Option("--pretrained", help="begin with ImageNet weights")] = None,
+    weights: Annotated[
+        str | None, typer.Option(help="begin with these: a .safetensors or .pth file, or an earlier run")
+    ] = None,
+    freeze: Annotated[bool | None, typer.Option("--freeze", help="train the head alone")] = None,
+    freeze_until: Annotated[str | None, typer.Option(help="freeze what comes before this layer")] = None,
+    lr_backbone: Annotated[float | None, typer.Option(help="learning rate of all but the head")] = None,
+    head: Annotated[str | None, typer.Option(help="linear or mlp [linear]")] = None,
+    feature_cache: Annotated[
+        bool | None,
+        typer.Option("--feature-cache/--no-feature-cache", help="a frozen backbone sees each image once [yes]"),
     ] = None,
     backend: Annotated[str | None, typer.Option(help="torch or mytorch [torch]")] = None,
     device: Annotated[str | None, typer.Option(help="auto, cpu, cuda, cuda:N or mps [auto]")] = None,
