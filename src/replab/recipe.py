@@ -21,7 +21,7 @@ CHOICES = ("one-standard-error", "best")
 LOSSES = ("cross-entropy", "squared-error")
 BACKENDS = ("torch", "mytorch")
 HEADS = ("linear", "mlp")
-TORCH_ONLY = ("pretrained", "weights", "freeze", "freeze_until", "lr_backbone", "head")
+TORCH_ONLY = ("pretrained", "weights", "freeze", "freeze_until", "lr_backbone", "head", "mup")
 
 
 @dataclass(frozen=True)
@@ -72,6 +72,8 @@ class Recipe:
     lr_backbone: float | None = None  # another rate for all but the head
     head: str = "linear"  # or mlp
     feature_cache: bool = True  # a frozen backbone sees each image once
+    mup: bool = False  # the learning rate means the same at every width (Adam)
+    base_width: int = 64  # where it is the standard model
     backend: str = "torch"
     device: str = "auto"
     budget: float | None = None  # seconds for search and training together
@@ -230,9 +232,16 @@ class Recipe:
                 self.lr_backbone is None or (0 < self.lr_backbone < math.inf and not self.freeze),
                 "leave it out for one rate",
             ),
+            ("base_width must be at least 1", self.base_width, self.base_width >= 1, "64 is the default"),
+            (
+                "mup is Adam's parametrisation",
+                self.optimizer,
+                not self.mup or self.optimizer in ("adam", "adamw"),
+                "use --optimizer adam",
+            ),
             ("head must be one of " + ", ".join(HEADS), self.head, self.head in HEADS, "linear is the default"),
             (
-                "mytorch has no backbones",
+                "mytorch does without backbones and muP",
                 ", ".join(asked),
                 not asked or self.backend == "torch",
                 "use --backend torch",

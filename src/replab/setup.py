@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any
 
-from replab import backbones, freezing, model_file, search, tasks, weights
+from replab import backbones, freezing, model_file, mup, search, tasks, weights
 from replab import backend as backends
 from replab.backend import Backend
 from replab.data.augmented_copy import with_augmented_copy
@@ -45,9 +45,22 @@ class Setup:
             model = model.to(memory_format=self.backend.lib.channels_last)
         return model
 
+    def whole_state(self, model: Any) -> dict[str, Any]:
+        """The state to keep of what fresh_model made, once trained."""
+        return model.state_dict()
+
+    def part(self, model: Any) -> Any:
+        """Of a whole model, what this setup trains."""
+        return model
+
     def _begun(self, model: Any, recipe: Recipe) -> tuple[Any, Summary | None]:
         """The model behind its backbone's normalisation, with its head and first weights, and frozen as asked."""
         summary = None
+        if recipe.mup:
+            base = mup.at_width(self.source.name, recipe.params, recipe.base_width)
+            with self.backend.lib.device("meta"):  # shapes alone: no memory, and the seed's numbers stay untouched
+                small = model_file.build(self.source, self.data.spec, base, self.backend)
+            mup.parametrise(model, small)
         if recipe.normalise == "backbone":
             model = backbones.normalised(model, self.source.name)
         if recipe.head != "linear":

@@ -12,6 +12,7 @@ import numpy as np
 from replab import freezing, schedule
 from replab.backend import Backend, array
 from replab.data.batches import Batches
+from replab.data.features import FeatureBatches, Features
 from replab.data.images import Images
 from replab.data.normalise import normalisation
 from replab.errors import ReplabError
@@ -147,6 +148,8 @@ def averages(kept: list[dict[str, Any]], sizes: list[int], prefix: str) -> Row:
 
 
 def training_batches(model: Any, recipe: Recipe, train: Images, device: str) -> Batches:
+    if isinstance(train, Features):
+        return FeatureBatches(train, recipe.batch_size, seed=recipe.seed, shuffle=True, device=device)
     return Batches(
         train,
         recipe.batch_size,
@@ -161,6 +164,8 @@ def training_batches(model: Any, recipe: Recipe, train: Images, device: str) -> 
 
 def watching_batches(model: Any, recipe: Recipe, train: Images, images: Images, device: str) -> Batches:
     """Images in order and as they are, normalised as the training images are."""
+    if isinstance(images, Features):
+        return FeatureBatches(images, max(recipe.batch_size, 256), device=device)
     return Batches(
         images,
         max(recipe.batch_size, 256),

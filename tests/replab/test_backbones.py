@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from replab import api, backbones, setup
+from replab import api, backbones, freezing, setup
 from replab.data.images import ImageSpec
 from replab.errors import ModelError, UnknownName
 from replab.recipe import Recipe
@@ -114,3 +114,21 @@ def test_normalisation_in_the_model_is_that_of_the_batches():
     known = backbones.backbone("resnet18")
     mean, std = (torch.tensor(v).view(3, 1, 1) for v in (known.mean, known.std))
     torch.testing.assert_close(inside(x), net((x - mean) / std))
+
+
+def test_the_published_finetuning_and_probe_are_recipes(tmp_path, monkeypatch):
+    from replab.published import published
+
+    torch.save(torchvision.models.resnet18().state_dict(), tmp_path / "r.pth")
+    monkeypatch.setattr(backbones, "fetched", lambda model: tmp_path / "r.pth")
+    row = published().rows["notes/resnet18-finetune"]
+    assert row.recipe.normalise == "dataset"  # as published: not the backbone's
+    made = setup.prepare(row.recipe.replace(data="digits", limit=20)).fresh_model()
+    gray = 2 * 9 * 64  # the stem has one channel here, and three there
+    assert sum(p.numel() for p in made.parameters() if p.requires_grad) == row.parameters - gray
+    probe = published().rows["notes/vit-b16-probe"].recipe
+    with torch.device("meta"):
+        model = backbones.builder(probe.model)(ImageSpec(3, 32, 32, 10))
+    freezing.freeze(model)
+    assert probe.freeze
+    assert sum(p.numel() for p in model.parameters() if p.requires_grad) == 7_690

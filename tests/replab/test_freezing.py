@@ -4,13 +4,18 @@ import pytest
 import torch
 from torch import nn
 
-from replab import api, freezing, setup
+from replab import api, freezing, report, setup
 from replab.errors import ModelError, RecipeError, UnknownName
 from replab.recipe import Recipe
 from replab.train import optimizers, set_rate
 
 RESNET = {"model": "resnet8", "limit": 60, "lr": 0.01, "epochs": 1}
 CNN = {"model": "cnn", "params": {"channels": [4, 8], "hidden": 16}, "limit": 60, "lr": 0.01, "epochs": 1}
+
+
+@pytest.fixture(autouse=True)
+def no_pictures(monkeypatch):
+    monkeypatch.setattr(report, "draw", lambda record: [])
 
 
 def trained(tmp_path, **settings):
@@ -80,7 +85,7 @@ def test_another_rate_for_the_backbone():
         ({"freeze": True, "lr_backbone": 0.1}, "not frozen"),
         ({"pretrained": True, "weights": "x"}, "one place"),
         ({"head": "tree"}, "head must be one of linear, mlp"),
-        ({"freeze": True, "backend": "mytorch"}, "mytorch has no backbones, got 'freeze'"),
+        ({"freeze": True, "backend": "mytorch"}, "mytorch does without backbones and muP, got 'freeze'"),
     ],
 )
 def test_rules(settings, said):
