@@ -45,6 +45,10 @@ def run(
         settings["data"] = str(data)
     if isinstance(model, str):
         settings["model"] = model
+    if settings.get("pretrained") and recipe is None:
+        settings.setdefault("normalise", "backbone")
+    if settings.get("weights"):
+        settings["weights"] = weights_of(str(settings["weights"]), runs_folder(runs))
     wanted = base.replace(**settings)
     if fast:
         wanted = wanted.fast()
@@ -54,6 +58,9 @@ def run(
     if not isinstance(model, str) and model is not None:
         wanted = wanted.replace(model=ready.source.name)
         ready = setup.with_recipe(ready, wanted)
+    summary = ready.weights_summary()
+    if summary is not None:
+        say(summary.sentence())
     measured = cost.measure(ready)
     say(measured.sentences(ready))
     record = Record.create(runs_folder(runs), wanted, environment.describe(ready.device))
@@ -86,7 +93,18 @@ def reopen(record: Record, model: Model | None = None) -> setup.Setup:
     if threads:
         torch.set_num_threads(int(threads))  # sums in another order round otherwise
     seen = record.read_json("input.json", {})
-    return setup.prepare(record.recipe(), model, expect_sha256=None if model else seen.get("model_sha256"))
+    recipe = record.recipe()
+    if record.has("model.safetensors"):  # trained: what it began with is not needed again
+        recipe = recipe.replace(pretrained=False, weights="")
+    ready = setup.prepare(recipe, model, expect_sha256=None if model else seen.get("model_sha256"))
+    if ready.initial is not None and seen.get("weights_sha256") not in (None, ready.initial.sha256):
+        raise RunError(f"{ready.initial.origin} is not the file run {record.id} began with; start a new run")
+    return ready
+
+
+def weights_of(weights: str, runs: Path) -> str:
+    """A run's id as its folder; a path as it is."""
+    return str(runs / weights) if not Path(weights).exists() and (runs / weights).is_dir() else weights
 
 
 def load_run(run: str | Path, runs: str | Path | None = None) -> Run:

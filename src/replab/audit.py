@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from replab import features
 from replab.comparison import NOISE, paired_p
 from replab.evaluate import evaluate
 from replab.progress import Progress
@@ -177,6 +178,7 @@ def retest(run: Run, setup: Setup, progress: Progress, factor: float = 3.0) -> l
     Says whether the rate found on the subset holds at full size. Test images are not looked at.
     """
     assert run.chosen.lr is not None
+    setup = features.learner(setup, progress)
     train, validation = setup.data.train.split(0.1, derive_seed(run.recipe.seed, 5))
     found = []
     for lr in (run.chosen.lr / factor, run.chosen.lr, run.chosen.lr * factor):

@@ -43,7 +43,8 @@ class Backend:
 
     def optimizer(self, name: str, params: list[Any], lr: float, weight_decay: float, momentum: float) -> Any:
         """Fused where torch has it: one pass over each parameter instead of ten."""
-        more = {"fused": True} if self.name == "torch" and params[0].device.type in ("cpu", "cuda") else {}
+        first = params[0]["params"][0] if isinstance(params[0], dict) else params[0]  # groups with rates of their own
+        more = {"fused": True} if self.name == "torch" and first.device.type in ("cpu", "cuda") else {}
         if name == "sgd":
             return self.lib.optim.SGD(params, lr=lr, weight_decay=weight_decay, momentum=momentum, **more)
         kind = {"adam": self.lib.optim.Adam, "adamw": self.lib.optim.AdamW}[name]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import resource
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 
+from replab import features, freezing
 from replab.errors import ModelError
 from replab.evaluate import evaluate, to_backend
 from replab.search import distributions, split_for_search, wanted_trials
@@ -23,6 +24,7 @@ class Cost:
     search_seconds: float  # at most: every trial to its last epoch
     train_seconds: float | None  # None: the epochs are not known yet
     memory_bytes: int  # peak of the process so far, this batch included
+    feature_seconds: float = 0.0  # one pass of a frozen backbone over all images
 
     def sentences(self, setup: Setup) -> str:
         """One line for before the start."""
@@ -30,6 +32,10 @@ class Cost:
         parts = [
             f"{self.step_seconds * 1e3:.1f} ms a batch of {recipe.batch_size}, {duration(self.epoch_seconds)} an epoch"
         ]
+        if self.feature_seconds:
+            images = len(setup.data.train) + len(setup.data.test)
+            once = f"features of {images:,} images, one pass, {duration(self.feature_seconds)} unless cached"
+            parts = [once, *(f"head alone {part}" for part in parts)]
         if self.search_seconds:
             trials = wanted_trials(recipe)
             epochs = recipe.epochs or recipe.search.max_epochs
@@ -43,12 +49,15 @@ class Cost:
 
 def measure(setup: Setup, steps: int = 3) -> Cost:
     """Time a few training steps and one evaluation batch on a model that is thrown away."""
+    if features.applies(setup):
+        head, an_image = features.blank(setup)
+        return replace(measure(head), feature_seconds=an_image * (len(setup.data.train) + len(setup.data.test)))
     recipe = setup.recipe.replace(lr=setup.recipe.lr or 1e-4, epochs=1)
     model = setup.fresh_model()
     opts = optimizers(setup.task, model, recipe, setup.backend)
     few = setup.data.train.subset(slice(0, (steps + 1) * recipe.batch_size))
     batches = training_batches(model, recipe, few, setup.device)
-    model.train()
+    freezing.train_mode(model)
     seconds = []
     for index, batch in enumerate(batches.epoch(1)):
         started = perf_counter()

@@ -9,6 +9,7 @@ import numpy as np
 
 from replab.errors import RecipeError
 from replab.evaluate import to_backend
+from replab.freezing import train_mode
 from replab.setup import Setup
 from replab.train import optimizers, train_step, training_batches
 
@@ -34,7 +35,7 @@ def lr_find(setup: Setup, low: float = 1e-6, high: float = 1.0, steps: int = 100
     model = setup.fresh_model(recipe)
     opts = optimizers(setup.task, model, recipe, setup.backend)
     batches = training_batches(model, recipe, setup.data.train, setup.device)
-    model.train()
+    train_mode(model)
     rates: list[float] = []
     losses: list[float] = []
     smoothed: list[float] = []
@@ -45,7 +46,7 @@ def lr_find(setup: Setup, low: float = 1e-6, high: float = 1.0, steps: int = 100
             rate = low * (high / low) ** (len(rates) / (steps - 1))
             for optimizer in opts.values():
                 for group in optimizer.param_groups:
-                    group["lr"] = rate
+                    group["lr"] = rate * group.get("share", 1.0)
             logs = train_step(
                 model, setup.task, to_backend(batch, setup.backend), opts, recipe, 0, 1, setup.backend, setup.device
             )

@@ -50,6 +50,10 @@ def find(model: str | Callable[..., Any], backend: Any, expect_sha256: str | Non
             raise ModelError(
                 f"{model} was a function in a Python session; replab.resume(run, model=...) takes it again"
             )
+        if backend.name == "torch" and (model == "vit-b16" or model.startswith("torchvision:")):
+            from replab import backbones
+
+            return ModelSource(model, backbones.builder(model))
         return ModelSource(model, registry.builder(model, backend.load_module))
     file, sign, attribute = model.rpartition(":")
     if not sign or file == "" or model.endswith(".py"):

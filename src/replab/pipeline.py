@@ -7,7 +7,7 @@ from dataclasses import asdict
 from time import perf_counter
 from typing import Any
 
-from replab import audit, report
+from replab import audit, explain, features, report
 from replab.backend import array
 from replab.cost import Cost, duration, peak_memory, searches
 from replab.data.batches import Batches
@@ -52,11 +52,23 @@ def carry_out(record: Record, setup: Setup, cost: Cost, progress: Progress, say:
                 f"the images of {setup.recipe.data} are not those run {record.id} began with; start a new run"
             )
         clock = Clock(record, setup.recipe.budget)
-        chosen = choose(record, setup, cost, clock, progress, say)
-        train_chosen(record, setup, chosen, clock, progress, say)
+        learner = features.learner(setup, progress)  # the head alone, behind a frozen backbone
+        compute_features(record, learner, clock, say)
+        chosen = choose(record, learner, cost, clock, progress, say)
+        train_chosen(record, learner, chosen, clock, progress, say)
         finish_trained(record, setup, chosen, clock)
-        evaluate_trained(record, setup, chosen, clock)
+        evaluate_trained(record, setup, chosen, clock, learner)
         report.write(record)
+
+
+def compute_features(record: Record, learner: Setup, clock: Clock, say: Callable[[str], None]) -> None:
+    """Those of the training images, before the search; nothing where none are used."""
+    if isinstance(learner, features.HeadSetup) and not record.has("model.safetensors"):
+        started = perf_counter()
+        train = learner.data.train
+        seconds = perf_counter() - started
+        clock.note(stage="features", seconds=seconds)
+        say(f"features: {len(train):,} x {train.pixels.shape[1]} in {duration(seconds)}; the head alone trains on them")
 
 
 def describe_input(setup: Setup) -> dict[str, Any]:
@@ -77,6 +89,7 @@ def describe_input(setup: Setup) -> dict[str, Any]:
         "task": setup.task.name,
         "model_file": None if setup.source.path is None else str(setup.source.path),
         "model_sha256": setup.source.sha256,
+        "weights_sha256": None if setup.initial is None else setup.initial.sha256,
     }
 
 
@@ -191,7 +204,7 @@ def train_chosen(
             ]
             record.write_json("cuts.json", cuts)
             break
-    record.write_weights({name: array(value) for name, value in model.state_dict().items()})
+    record.write_weights({name: array(value) for name, value in setup.whole_state(model).items()})
     record.drop_checkpoints()
     say(f"train: {len(rows)} epochs in {duration(sum(e['seconds'] for e in clock.entries if e['stage'] == 'train'))}")
 
@@ -236,13 +249,14 @@ def finish_trained(record: Record, setup: Setup, recipe: Recipe, clock: Clock) -
     clock.note(stage="evaluate", seconds=seen.seconds)
 
 
-def evaluate_trained(record: Record, setup: Setup, recipe: Recipe, clock: Clock) -> None:
+def evaluate_trained(record: Record, setup: Setup, recipe: Recipe, clock: Clock, learner: Setup) -> None:
     """The test images, once, by the model of the last epoch."""
     if record.has("metrics.json"):
         return
     model = trained_model(record, setup, recipe)
-    batches = watching_batches(model, recipe, setup.data.train, setup.data.test, setup.device)
-    found = evaluate(model, setup.task, batches, setup.backend, setup.device)
+    part = learner.part(model)
+    batches = watching_batches(part, recipe, learner.data.train, learner.data.test, setup.device)
+    found = evaluate(part, setup.task, batches, setup.backend, setup.device)
     test = setup.data.test
     kept, metrics = dict(found.outputs), dict(found.metrics)
     if hasattr(setup.task, "conclude"):
@@ -255,17 +269,22 @@ def evaluate_trained(record: Record, setup: Setup, recipe: Recipe, clock: Clock)
         wrong = report.most_confident_mistakes(kept["logits"], kept["labels"])
         kept |= {"mistake_index": wrong, "mistake_pixels": test.pixels[wrong]}
     record.write_predictions(kept)
+    if "logits" in kept and setup.backend.name == "torch":
+        explain.keep(record, model, setup, recipe, kept["logits"], kept["labels"])
     clock.note(stage="evaluate", seconds=found.seconds)
     traced = trace(model, setup.data.spec)
     few = Batches(
         test.subset(slice(0, 64)), 16, normalise=normalisation(setup.data.train, recipe.normalise), device=setup.device
     )
+    rate = len(test) / found.seconds
+    if part is not model:  # a head's speed on features is not the model's on images
+        rate = few.size / evaluate(model, setup.task, few, setup.backend, setup.device).seconds
     facts = {
         "unsteadiness": audit.unsteadiness(model, setup, few, kept["logits"]) if "logits" in found.outputs else None,
         "parameters": sum(p.numel() for p in model.parameters()),
         "trainable": sum(p.numel() for p in model.parameters() if p.requires_grad),
         "peak_memory": peak_memory(setup.device),
-        "inference_images_per_second": len(test) / found.seconds,
+        "inference_images_per_second": rate,
         "structure": str(model),
         "macs": traced.macs,
         "layers": [asdict(layer) for layer in traced.layers],

@@ -31,6 +31,9 @@ class Progress:
     def batches(self, items: Iterable[T], total: int) -> Iterator[T]:
         return self._bar(items, total, 0, "epoch", "batch", leave=False)
 
+    def features(self, items: Iterable[T], total: int) -> Iterator[T]:
+        return self._bar(items, total, 0, "features", "block", leave=True)
+
     def _bar(self, items: Iterable[T], total: int, done: int, what: str, unit: str, leave: bool) -> Iterator[T]:
         if self.quiet:
             yield from items

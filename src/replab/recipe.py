@@ -20,6 +20,8 @@ SCHEDULES = ("constant", "one-cycle", "cosine")
 CHOICES = ("one-standard-error", "best")
 LOSSES = ("cross-entropy", "squared-error")
 BACKENDS = ("torch", "mytorch")
+HEADS = ("linear", "mlp")
+TORCH_ONLY = ("pretrained", "weights", "freeze", "freeze_until", "lr_backbone", "head", "mup")
 
 
 @dataclass(frozen=True)
@@ -63,13 +65,22 @@ class Recipe:
     clip_norm: float | None = None
     loss: str = "cross-entropy"  # or squared-error, on one-hot targets
     label_smoothing: float = 0.0
+    pretrained: bool = False  # begin with published ImageNet weights
+    weights: str = ""  # or with those of a file or of an earlier run
+    freeze: bool = False  # train the head alone
+    freeze_until: str = ""  # or this layer and what follows it
+    lr_backbone: float | None = None  # another rate for all but the head
+    head: str = "linear"  # or mlp
+    feature_cache: bool = True  # a frozen backbone sees each image once
+    mup: bool = False  # the learning rate means the same at every width (Adam)
+    base_width: int = 64  # where it is the standard model
     backend: str = "torch"
     device: str = "auto"
     budget: float | None = None  # seconds for search and training together
     search: Search = field(default_factory=Search)
 
     def __post_init__(self) -> None:
-        for rule, value, ok, way_out in self._rules():
+        for rule, value, ok, way_out in [*self._rules(), *self._pretrained_rules()]:
             if not ok:
                 raise RecipeError(f"{rule}, got {value!r}; {way_out}")
 
@@ -200,6 +211,43 @@ class Recipe:
             ),
         ]
 
+    def _pretrained_rules(self) -> list[tuple[str, Any, bool, str]]:
+        asked = [k for k in TORCH_ONLY if getattr(self, k) != Recipe.__dataclass_fields__[k].default]
+        return [
+            (
+                "weights come from one place",
+                f"--pretrained and --weights {self.weights}",
+                not (self.pretrained and self.weights),
+                "leave one out",
+            ),
+            (
+                "freeze and freeze_until are two amounts of freezing",
+                self.freeze_until,
+                not (self.freeze and self.freeze_until),
+                "leave one out",
+            ),
+            (
+                "lr_backbone must be above 0, for a backbone that is not frozen",
+                self.lr_backbone,
+                self.lr_backbone is None or (0 < self.lr_backbone < math.inf and not self.freeze),
+                "leave it out for one rate",
+            ),
+            ("base_width must be at least 1", self.base_width, self.base_width >= 1, "64 is the default"),
+            (
+                "mup is Adam's parametrisation",
+                self.optimizer,
+                not self.mup or self.optimizer in ("adam", "adamw"),
+                "use --optimizer adam",
+            ),
+            ("head must be one of " + ", ".join(HEADS), self.head, self.head in HEADS, "linear is the default"),
+            (
+                "mytorch does without backbones and muP",
+                ", ".join(asked),
+                not asked or self.backend == "torch",
+                "use --backend torch",
+            ),
+        ]
+
     def replace(self, **changes: Any) -> Recipe:
         """A copy with some fields changed; `search` fields may be given as a mapping."""
         known = {f.name for f in dataclasses.fields(self)}
@@ -226,7 +274,8 @@ class Recipe:
             text = ",".join(value) if isinstance(value, tuple) else str(value)
             if f.name == "task" or (f.name == "budget" and (not re.fullmatch(r"[\d.]+", text))):
                 return by_file
-            words += ["--" + f.name.replace("_", "-"), text]
+            flag = f.name.replace("_", "-")
+            words += [f"--{flag}" if value else f"--no-{flag}"] if isinstance(value, bool) else [f"--{flag}", text]
         for key, value in self.params.items():
             as_is = isinstance(value, str) and parse_value(value) == value
             words += ["--set", f"{key}={value if as_is else json.dumps(value)}"]

@@ -144,6 +144,8 @@ def draw(record: Record) -> list[str]:
 
 
 def _figures(record: Record) -> dict[str, Callable[[], Any]]:
+    from replab import explain
+    from replab.figures import inside
     from replab.figures.calibration import calibration
     from replab.figures.confusion import confusion
     from replab.figures.curves import curves
@@ -176,6 +178,17 @@ def _figures(record: Record) -> dict[str, Callable[[], Any]]:
             seen["classes"],
             title="most confident mistakes",
         )
+    shown = explain.kept(record)
+    if shown:
+        found["explained"] = lambda: inside.maps(
+            [e.pixels for e in shown],
+            [e.maps for e in shown],
+            [e.scores for e in shown],
+            [f"{seen['classes'][e.label]} → {seen['classes'][e.target]}" for e in shown],
+            title="what the answer rests on: the surest right and wrong ones",
+        )
+    if record.has("filters.npy"):
+        found["filters"] = lambda: inside.filters(np.load(record.path("filters.npy"), allow_pickle=False))
     if facts.get("layers"):
         found["structure"] = lambda: structure(
             facts["layers"], chosen.model, (seen["channels"], seen["height"], seen["width"])
@@ -216,7 +229,8 @@ def _data(seen: dict[str, Any]) -> str:
 
 def _durations(times: list[dict[str, Any]]) -> str:
     parts = [
-        (stage, sum(t["seconds"] for t in times if t["stage"] == stage)) for stage in ("search", "train", "evaluate")
+        (stage, sum(t["seconds"] for t in times if t["stage"] == stage))
+        for stage in ("features", "search", "train", "evaluate")
     ]
     return (
         duration(sum(s for _, s in parts)) + " (" + ", ".join(f"{name} {duration(s)}" for name, s in parts if s) + ")"

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any
 
+from replab import backbones, freezing, model_file, mup, search, tasks, weights
 from replab import backend as backends
-from replab import model_file, search, tasks
 from replab.backend import Backend
 from replab.data.augmented_copy import with_augmented_copy
 from replab.data.images import Dataset
@@ -18,6 +18,7 @@ from replab.evaluate import to_backend
 from replab.model_file import ModelSource
 from replab.recipe import Recipe
 from replab.train import prefers_channels_last, training_batches
+from replab.weights import Summary, Weights
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,17 +30,56 @@ class Setup:
     device: str
     task: Any
     channels_last: bool = True  # False for a model that fails on such images, as one that says x.view(n, -1)
+    initial: Weights | None = None  # what every new model begins with, where it is not drawn by the seed
 
     def fresh_model(self, recipe: Recipe | None = None) -> Any:
-        """A new model, its weights drawn by the recipe's seed alone."""
+        """A new model, its weights drawn by the recipe's seed alone, or those of the recipe's pretraining."""
         recipe = recipe or self.recipe
         self.backend.lib.manual_seed(recipe.seed)
         model = model_file.build(self.source, self.data.spec, recipe.params, self.backend)
+        if self.backend.name == "torch":
+            model = self._begun(model, recipe)[0]
         model = self.backend.to_device(model, self.device)
         model.takes_channels_last = self.channels_last
         if prefers_channels_last(model):
             model = model.to(memory_format=self.backend.lib.channels_last)
         return model
+
+    def whole_state(self, model: Any) -> dict[str, Any]:
+        """The state to keep of what fresh_model made, once trained."""
+        return model.state_dict()
+
+    def part(self, model: Any) -> Any:
+        """Of a whole model, what this setup trains."""
+        return model
+
+    def _begun(self, model: Any, recipe: Recipe) -> tuple[Any, Summary | None]:
+        """The model behind its backbone's normalisation, with its head and first weights, and frozen as asked."""
+        summary = None
+        if recipe.mup:
+            base = mup.at_width(self.source.name, recipe.params, recipe.base_width)
+            with self.backend.lib.device("meta"):  # shapes alone: no memory, and the seed's numbers stay untouched
+                small = model_file.build(self.source, self.data.spec, base, self.backend)
+            mup.parametrise(model, small)
+        if recipe.normalise == "backbone":
+            model = backbones.normalised(model, self.source.name)
+        if recipe.head != "linear":
+            freezing.replace_head(model, recipe.head)
+        if self.initial is not None:
+            known = backbones.backbone(self.source.name) if recipe.pretrained else None
+            may_differ = (freezing.head_name(model), *(known.may_differ if known else ()))
+            summary = weights.put_into(model, self.initial, may_differ, self.source.name)
+        if recipe.freeze or recipe.freeze_until:
+            freezing.freeze(model, recipe.freeze_until)
+        return model, summary
+
+    def weights_summary(self) -> Summary | None:
+        """What the first weights filled and what they left."""
+        if self.initial is None:
+            return None
+        return self._begun(
+            model_file.build(self.source, self.data.spec, self.recipe.params, self.backend), self.recipe
+        )[1]
 
 
 def prepare(
@@ -60,7 +100,10 @@ def prepare(
             f"{recipe.data} has no class folders, and {task.name} needs labels; use CLASS/image.png folders"
         )
     search.check_space(recipe, model_file.parameters(source))
-    setup = Setup(recipe, data, source, backend, device, task)
+    initial = None
+    if recipe.pretrained or recipe.weights:
+        initial = weights.read(recipe.weights or backbones.fetched(source.name))
+    setup = Setup(recipe, data, source, backend, device, task, initial=initial)
     setup = replace(setup, recipe=tasks.settle(recipe, task, setup.fresh_model()))
     if prefers_channels_last(setup.fresh_model()):
         try:

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from replab import schedule
+from replab import freezing, schedule
 from replab.backend import Backend, array
 from replab.data.batches import Batches
+from replab.data.features import FeatureBatches, Features
 from replab.data.images import Images
 from replab.data.normalise import normalisation
 from replab.errors import ReplabError
@@ -29,9 +30,15 @@ class Diverged(ReplabError):
 
 def optimizers(task: Any, model: Any, recipe: Recipe, backend: Backend) -> dict[str, Any]:
     """One a part of the task; a classifier has one part, a GAN two."""
-    assert recipe.lr is not None
+    lr = recipe.lr
+    assert lr is not None
+
+    def groups(params: list[Any]) -> list[Any]:
+        found = freezing.rate_groups(model, params, lr, recipe.lr_backbone) if backend.name == "torch" else None
+        return found or params
+
     made = {
-        part: backend.optimizer(recipe.optimizer, params, recipe.lr, recipe.weight_decay, recipe.momentum)
+        part: backend.optimizer(recipe.optimizer, groups(params), lr, recipe.weight_decay, recipe.momentum)
         for part, params in task.parts(model).items()
     }
     for group in (group for optimizer in made.values() for group in optimizer.param_groups):
@@ -64,7 +71,7 @@ def fit(
     total = recipe.epochs * len(batches)
     for epoch in progress.epochs(range(first_epoch, recipe.epochs + 1), recipe.epochs):
         backend.lib.manual_seed(derive_seed(recipe.seed, 1, epoch))
-        model.train()
+        freezing.train_mode(model)
         started, kept, sizes = perf_counter(), [], []
         for index, batch in enumerate(progress.batches(batches.epoch(epoch), len(batches))):
             step = (epoch - 1) * len(batches) + index
@@ -128,7 +135,7 @@ def set_rate(optimizer: Any, recipe: Recipe, step: int, total: int) -> None:
     assert recipe.lr is not None
     momentum = schedule.momentum(recipe.schedule, step, total)
     for group in optimizer.param_groups:
-        group["lr"] = schedule.rate(recipe.schedule, step, total, recipe.lr)
+        group["lr"] = schedule.rate(recipe.schedule, step, total, recipe.lr) * group.get("share", 1.0)
         if momentum is not None and "betas" in group:
             group["betas"] = (momentum, group["betas"][1])
         elif momentum is not None and group.get("momentum"):
@@ -145,6 +152,8 @@ def averages(kept: list[dict[str, Any]], sizes: list[int], prefix: str) -> Row:
 
 
 def training_batches(model: Any, recipe: Recipe, train: Images, device: str) -> Batches:
+    if isinstance(train, Features):
+        return FeatureBatches(train, recipe.batch_size, seed=recipe.seed, shuffle=True, device=device)
     return Batches(
         train,
         recipe.batch_size,
@@ -159,6 +168,8 @@ def training_batches(model: Any, recipe: Recipe, train: Images, device: str) -> 
 
 def watching_batches(model: Any, recipe: Recipe, train: Images, images: Images, device: str) -> Batches:
     """Images in order and as they are, normalised as the training images are."""
+    if isinstance(images, Features):
+        return FeatureBatches(images, max(recipe.batch_size, 256), device=device)
     return Batches(
         images,
         max(recipe.batch_size, 256),

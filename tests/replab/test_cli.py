@@ -202,7 +202,7 @@ def test_usage_errors_end_with_2(replab):
         (["mlp", "--schedule", "one-cycle"], "one-cycle needs to know its length, got 'no epochs'; give --epochs"),
         (["mlp", "--budget", "soon"], "a time is written 90s, 10m or 1h30m, got 'soon'"),
         (["mlp", "--augment", "blur"], "blur"),
-        (["mlp", "--normalise", "often"], "normalise must be dataset, half, none, computed, or numbers"),
+        (["mlp", "--normalise", "often"], "normalise must be dataset, half, none, computed, backbone, or numbers"),
         (["mlp", "--set", "depth=3"], "mlp has no parameter 'depth'; --set takes: widths"),
         (["mlp", "--set", "widths"], "--set takes key=value, got 'widths'"),
         (["mlp", "--set", "widths=None"], "params.widths must be a number, text"),

@@ -15,7 +15,8 @@ def models() -> None:
     """List the models."""
     from replab.models import registry
 
-    print_pairs([(name, registry.describe(name)) for name in registry.names()])
+    more = [("vit-b16", "torchvision's ViT-B/16"), ("torchvision:NAME", "any classifier of torchvision's")]
+    print_pairs([(name, registry.describe(name)) for name in registry.names()] + more)
     print("\nYour own: replab run FILE.py:FUNCTION")
 
 

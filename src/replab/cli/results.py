@@ -1,4 +1,4 @@
-"""Commands on finished runs: report, leaderboard, audit, predict."""
+"""Commands on finished runs: report, leaderboard, audit, predict, explain, embed."""
 
 from __future__ import annotations
 
@@ -89,3 +89,55 @@ def predict(
     for name, said in zip(images, api.load_run(run, runs).predict(list(images), model)):
         others = sorted(said.probabilities.items(), key=lambda kv: -kv[1])[1:3]
         print(f"{name}: {said.label} {said.probability:.1%} (then {', '.join(f'{k} {v:.1%}' for k, v in others)})")
+
+
+@app.command()
+def explain(
+    run: Annotated[str, typer.Argument(help="id or folder of the run")],
+    image: Annotated[str, typer.Argument(help="an image file")],
+    layer: Annotated[int | None, typer.Option(help="a ViT's layer, from 1, whose attention is also drawn")] = None,
+    out: Annotated[Path, typer.Option(help="folder of the figures")] = Path("explain"),
+    model: ModelFile = None,
+    runs: Runs = None,
+) -> None:
+    """Draw what a run's model looks at in an image, and say how faithful each picture is."""
+    from replab import api
+    from replab import explain as explaining
+    from replab.figures import inside
+    from replab.figures.style import save
+
+    found_run = api.load_run(run, runs)
+    found, network = explaining.of_run(found_run, image, layer, model)
+    label = found_run.input["classes"][found.target]
+    print(f"{image}: {label} {found.probability:.1%}")
+    for name, (deletion, insertion) in found.scores.items():
+        print(f"  {name:<24} insertion {insertion:.3f}, deletion {deletion:.3f}")
+    pictures = {"maps": inside.maps([found.pixels], [found.maps], [found.scores], [f"{label} {found.probability:.0%}"])}
+    if found.attention is not None:
+        pictures["attention"] = inside.attention(found.pixels, found.attention, "attention of the CLS token")
+    kernels = explaining.first_filters(network)
+    if kernels is not None:
+        pictures["filters"] = inside.filters(kernels)
+    for name, figure in pictures.items():
+        print(f"figure: {save(figure, out / f'{name}.png')}")
+
+
+@app.command()
+def embed(
+    run: Annotated[str, typer.Argument(help="id or folder of the run")],
+    images: Annotated[int, typer.Option(help="at most this many test images")] = 1000,
+    out: Annotated[Path, typer.Option(help="where the figure goes")] = Path("embedding.png"),
+    model: ModelFile = None,
+    runs: Runs = None,
+) -> None:
+    """Draw a t-SNE of the features before the head, coloured by class, mistakes marked."""
+    from replab import api
+    from replab.embedding import penultimate, two_dimensions
+    from replab.figures.embedding import embedding
+    from replab.figures.style import save
+
+    found = api.load_run(run, runs)
+    rows, labels, said = penultimate(found, images, model)
+    points = two_dimensions(rows, found.chosen.seed)
+    title = f"{found.chosen.model} on {found.input['data']}: t-SNE of {len(rows):,} test images' features"
+    print(f"figure: {save(embedding(points, labels, said, found.input['classes'], title), out)}")

@@ -1,4 +1,4 @@
-"""Commands that train: run, resume, compare."""
+"""Commands that train: run, resume, compare, transfer."""
 
 from __future__ import annotations
 
@@ -44,13 +44,31 @@ def run(
     augmented_copy: Annotated[
         str | None, typer.Option(help="train on one fixed augmented copy of each image too: affine=10:3:0.1")
     ] = None,
-    normalise: Annotated[str | None, typer.Option(help="dataset, half, none, computed or means/stds [dataset]")] = None,
+    normalise: Annotated[
+        str | None, typer.Option(help="dataset, half, none, computed, backbone or means/stds [dataset]")
+    ] = None,
     size: Annotated[int | None, typer.Option(help="resize the images to this many pixels square")] = None,
     limit: Annotated[int | None, typer.Option(help="use at most this many images")] = None,
     set_: Annotated[list[str] | None, typer.Option("--set", help="a parameter of the model: channels=[16,32]")] = None,
     search: Annotated[
         list[str] | None, typer.Option("--search", help="search a parameter too: weight_decay=[1e-5,1e-2]")
     ] = None,
+    pretrained: Annotated[bool | None, typer.Option("--pretrained", help="begin with ImageNet weights")] = None,
+    weights: Annotated[
+        str | None, typer.Option(help="begin with these: a .safetensors or .pth file, or an earlier run")
+    ] = None,
+    freeze: Annotated[bool | None, typer.Option("--freeze", help="train the head alone")] = None,
+    freeze_until: Annotated[str | None, typer.Option(help="freeze what comes before this layer")] = None,
+    lr_backbone: Annotated[float | None, typer.Option(help="learning rate of all but the head")] = None,
+    head: Annotated[str | None, typer.Option(help="linear or mlp [linear]")] = None,
+    feature_cache: Annotated[
+        bool | None,
+        typer.Option("--feature-cache/--no-feature-cache", help="a frozen backbone sees each image once [yes]"),
+    ] = None,
+    mup: Annotated[
+        bool | None, typer.Option("--mup", help="one learning rate for all widths of mlp, cnn, nanovit")
+    ] = None,
+    base_width: Annotated[int | None, typer.Option(help="of --mup: where it is the standard model [64]")] = None,
     backend: Annotated[str | None, typer.Option(help="torch or mytorch [torch]")] = None,
     device: Annotated[str | None, typer.Option(help="auto, cpu, cuda, cuda:N or mps [auto]")] = None,
     budget: Annotated[str | None, typer.Option(help="time for search and training, as 10m or 1h30m")] = None,
@@ -102,3 +120,43 @@ def compare(
     print_table(found)
     for path in comparison.draw(found, api.runs_folder(runs)):
         print(f"figure: {path}")
+
+
+@app.command()
+def transfer(
+    model: Annotated[str, typer.Argument(help="mlp, cnn or nanovit")],
+    widths: Annotated[str, typer.Option(help="the first is the base width")] = "64,128,256",
+    data: Data = None,
+    rates: Annotated[int, typer.Option(help="learning rates, evenly on a logarithmic scale")] = 7,
+    low: Annotated[float, typer.Option(help="the lowest rate")] = 1e-4,
+    high: Annotated[float, typer.Option(help="the highest rate")] = 1e-1,
+    epochs: Annotated[int, typer.Option(help="of each training")] = 3,
+    limit: Annotated[int | None, typer.Option(help="use at most this many images")] = None,
+    seed: Annotated[int | None, typer.Option(help="[3407]")] = None,
+    set_: Annotated[list[str] | None, typer.Option("--set", help="a parameter of the model: depth=2")] = None,
+    out: Annotated[
+        Path, typer.Option(help="where the figure goes; the numbers beside it as .json")
+    ] = Path("transfer.png"),
+    quiet: Quiet = False,
+) -> None:
+    """Search the learning rate at several widths, standard and muP, and say whether the best one stayed."""
+    import json
+
+    from replab import transfer as transferring
+    from replab.errors import RecipeError
+    from replab.figures.style import save
+    from replab.figures.transfer import transfer as draw
+    from replab.progress import Progress
+    from replab.recipe import Recipe
+
+    if not all(word.strip().isdigit() for word in widths.split(",")) or rates < 3 or not 0 < low < high:
+        raise RecipeError(f"transfer takes --widths 64,128,256, --rates from 3 and 0 < --low < --high, got {widths}")
+    settings = recipe_settings({"limit": limit, "seed": seed, "set_": set_})
+    recipe = Recipe(model=model, data=data or "digits", epochs=epochs, lr=low).replace(**settings)
+    sizes = [int(word) for word in widths.split(",")]
+    found = transferring.measure(recipe, sizes, transferring.rates(low, high, rates), Progress(quiet), sayer(quiet))
+    rows = [point.to_dict() for point in found]
+    save(draw(rows, f"{model} on {recipe.data}, {epochs} epochs"), out)
+    out.with_suffix(".json").write_text(json.dumps(rows, indent=1) + "\n")
+    print(transferring.verdict(found))
+    print(f"figure: {out}")

@@ -9,13 +9,16 @@ from replab.errors import RecipeError
 
 Normalisation = tuple[tuple[float, ...], tuple[float, ...]]
 
-WAYS = "dataset, half, none, computed, or numbers as 0.5,0.5,0.5/0.25,0.25,0.25 (means/stds, one a channel)"
+WAYS = "dataset, half, none, computed, backbone, or numbers as 0.5,0.5,0.5/0.25,0.25,0.25 (means/stds, one a channel)"
 
 
 def normalisation(images: Images, how: str) -> Normalisation | None:
-    """dataset: the set's own constants; half: 0.5/0.5; none; computed: of these very images; or numbers."""
+    """dataset: the set's own constants; half: 0.5/0.5; none; computed: of these very images; or numbers.
+
+    backbone: none here, the model's first layer does it.
+    """
     channels = images.spec.channels
-    if how == "none":
+    if how in ("none", "backbone"):
         return None
     if how == "dataset":
         return images.mean, images.std

@@ -1,0 +1,38 @@
+"""Penultimate features of test images in two dimensions: what the head is given to tell classes apart."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from replab import features, freezing
+from replab.errors import RunError
+
+
+def penultimate(run: Any, images: int, model: Any = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(features (N, D), labels, what the model said) of at most this many of the run's test images, drawn by seed."""
+    if run.chosen.backend != "torch":
+        raise RunError(f"run {run.id} is not torch's; embed looks into those")
+    network = run.model(model)
+    ready = run._ready
+    labels, said = run.predictions["labels"], run.predictions["logits"].argmax(1)
+    chosen = np.sort(np.random.default_rng(run.chosen.seed).permutation(len(labels))[:images])
+    kept: list[np.ndarray] = []
+    head = freezing.head(network)
+    handle = head.register_forward_pre_hook(lambda module, args: kept.append(args[0].flatten(1).float().cpu().numpy()))
+    try:
+        features.features_of(ready, network, ready.data.test.subset(chosen))
+    finally:
+        handle.remove()
+    return np.concatenate(kept), labels[chosen], said[chosen]
+
+
+def two_dimensions(rows: np.ndarray, seed: int) -> np.ndarray:
+    """(N, 2) by t-SNE, from a PCA start."""
+    from sklearn.manifold import TSNE
+
+    if len(rows) < 5:
+        raise RunError(f"t-SNE needs at least 5 images, got {len(rows)}")
+    perplexity = min(30.0, (len(rows) - 1) / 3)
+    return TSNE(2, perplexity=perplexity, init="pca", random_state=seed % 2**32).fit_transform(rows)

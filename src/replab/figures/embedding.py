@@ -1,0 +1,35 @@
+"""Images as points in two dimensions, coloured by class, mistakes marked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from replab.figures import style
+
+MARKERS = "osD^v"  # told apart where colours run out
+
+
+def embedding(
+    points: np.ndarray, labels: np.ndarray, predicted: np.ndarray, classes: Sequence[str], title: str = ""
+) -> Figure:
+    """Points (N, 2) by true class; a cross on each that the model took for another."""
+    if not len(points):
+        return style.message("no images", title)
+    figure = style.new(7.0, 5.2, title)
+    ax = style.dress(figure.add_subplot(), grid="")
+    ax.set(xticks=[], yticks=[])
+    for index in np.unique(labels):
+        own = points[labels == index]
+        marker = MARKERS[index // len(style.PALETTE) % len(MARKERS)]
+        name = style.plain(style.short(classes[index], 20))
+        ax.scatter(*own.T, s=11, color=style.colour(int(index)), marker=marker, linewidths=0, alpha=0.8, label=name)
+    wrong = labels != predicted
+    if wrong.any():
+        name = f"mistaken ({wrong.sum():,})"
+        ax.scatter(*points[wrong].T, s=26, color=style.INK, marker="x", linewidths=0.8, label=name)
+    if len(np.unique(labels)) <= 20:
+        ax.legend(frameon=False, fontsize=style.SMALL, loc="center left", bbox_to_anchor=(1.0, 0.5))
+    return figure

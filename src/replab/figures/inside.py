@@ -1,0 +1,88 @@
+"""Pictures of what a model looks at: maps over images, attention by layer and head, the first layer's filters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from replab.figures import style
+
+COLOURS = "viridis"  # even steps look even, in print and to the colour-blind
+
+
+def maps(
+    images: Sequence[np.ndarray],
+    found: Sequence[Mapping[str, np.ndarray]],
+    scores: Sequence[Mapping[str, tuple[float, float]]],
+    captions: Sequence[str],
+    title: str = "",
+) -> Figure:
+    """A row an image: the image, then each map over it with its insertion and deletion score."""
+    if not images:
+        return style.message("no images to explain", title)
+    names = list(dict.fromkeys(name for one in found for name in one))
+    figure = style.new(1.9 * (len(names) + 1), 2.3 * len(images) + 0.4, title)
+    axes = figure.subplots(len(images), len(names) + 1, squeeze=False)
+    for row, image, own, judged, caption in zip(axes, images, found, scores, captions):
+        _image(row[0], image)
+        row[0].set_title(style.plain(style.short(caption, 30)), fontsize=style.SMALL, color=style.INK)
+        for ax, name in zip(row[1:], names):
+            ax.set_axis_off()
+            if name not in own:
+                continue
+            _image(ax, image)
+            ax.imshow(own[name], cmap=COLOURS, alpha=0.6, extent=_extent(image))
+            deletion, insertion = judged[name]
+            ax.set_title(f"{name}\nin {insertion:.2f}, out {deletion:.2f}", fontsize=style.SMALL, color=style.INK)
+    if all("random" in judged for judged in scores):
+        out, inside = (np.mean([judged["random"][i] for judged in scores]) for i in (0, 1))
+        text = "in, out: mean probability while the most important pixels are uncovered or covered first;"
+        text += f" a random map has {inside:.2f}, {out:.2f}"
+        figure.supxlabel(text, fontsize=style.SMALL, color=style.GREY)
+    return figure
+
+
+def attention(image: np.ndarray, weights: np.ndarray, title: str = "") -> Figure:
+    """The CLS token's attention, (layers, heads, rows, columns): a row a layer, a column a head, then their mean."""
+    layers, heads = weights.shape[:2]
+    figure = style.new(1.1 * (heads + 2) + 0.4, 1.15 * layers + 0.5, title)
+    axes = figure.subplots(layers, heads + 2, squeeze=False)
+    for layer, row in enumerate(axes):
+        shown = [*weights[layer], weights[layer].mean(0)]
+        _image(row[0], image)
+        row[0].text(-0.08, 0.5, f"layer {layer + 1}", transform=row[0].transAxes, rotation=90, ha="right", va="center",
+                    fontsize=style.SMALL, color=style.INK)  # fmt: skip
+        for head, (ax, one) in enumerate(zip(row[1:], shown)):
+            ax.set_axis_off()
+            ax.imshow(one, cmap=COLOURS, vmin=0)
+            if layer == 0:
+                ax.set_title(f"head {head + 1}" if head < heads else "mean", fontsize=style.SMALL, color=style.INK)
+    return figure
+
+
+def filters(weights: np.ndarray, title: str = "first layer") -> Figure:
+    """(N, C, k, k): in colour where there are three channels, else the mean over channels; at most 64."""
+    shown = weights[:64]
+    columns = min(16, len(shown))
+    rows = -(-len(shown) // columns)
+    figure = style.new(0.55 * columns + 0.4, 0.55 * rows + 0.5, title)
+    axes = figure.subplots(rows, columns, squeeze=False).ravel()
+    for ax in axes:
+        ax.set_axis_off()
+    for ax, one in zip(axes, shown):
+        scaled = (one - one.min()) / max(float(np.ptp(one)), 1e-9)
+        ax.imshow(scaled.transpose(1, 2, 0) if len(one) == 3 else scaled.mean(0), cmap="gray")
+    return figure
+
+
+def _image(ax: Axes, pixels: np.ndarray) -> None:
+    ax.set_axis_off()
+    shown = pixels[0] if len(pixels) == 1 else pixels.transpose(1, 2, 0)
+    ax.imshow(shown, cmap="gray", vmin=0, vmax=255, extent=_extent(pixels))
+
+
+def _extent(pixels: np.ndarray) -> tuple[float, float, float, float]:
+    return (0.0, float(pixels.shape[2]), float(pixels.shape[1]), 0.0)

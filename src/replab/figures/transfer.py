@@ -1,0 +1,54 @@
+"""Loss against learning rate, a line a width: standard on the left, muP on the right."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from replab.figures import style
+
+
+def transfer(points: Sequence[Mapping[str, Any]], title: str = "") -> Figure:
+    """Points are dicts of way, width, lr and loss (None where training diverged); the best of each line is ringed."""
+    ways = list(dict.fromkeys(p["way"] for p in points))
+    if not ways:
+        return style.message("nothing was measured", title)
+    figure = style.new(4.2 * len(ways), 3.4, title)
+    axes = figure.subplots(1, len(ways), sharey=True, squeeze=False)[0]
+    widths = sorted({p["width"] for p in points})
+    for ax, way in zip(axes, ways):
+        style.dress(ax, "learning rate", "validation loss" if ax is axes[0] else "", way)
+        for index, width in enumerate(widths):
+            line = [p for p in points if (p["way"], p["width"]) == (way, width) and p["loss"] is not None]
+            own = sorted((p["lr"], p["loss"]) for p in line)
+            if not own:
+                continue
+            rates, losses = zip(*own)
+            ax.plot(rates, losses, marker="o", markersize=3, color=style.colour(index), label=f"width {width}")
+            best = min(own, key=lambda pair: pair[1])
+            ax.plot(*best, marker="o", markersize=9, fillstyle="none", color=style.colour(index))
+        style.log_x(ax)
+    shown = [p["loss"] for p in points if p["loss"] is not None]
+    top = style.ceiling(shown, 0.75, 3.0)
+    if top is not None:
+        axes[0].set_ylim(top=top)
+    axes[0].legend(frameon=False, fontsize=style.SMALL)
+    return figure
+
+
+def coordinates(by_way: Mapping[str, Mapping[int, Sequence[float]]], what: str, title: str = "") -> Figure:
+    """Mean size of an output by width, a line a training step: level lines pass the coordinate check."""
+    figure = style.new(4.2 * len(by_way), 3.2, title)
+    axes = figure.subplots(1, len(by_way), sharey=True, squeeze=False)[0]
+    for ax, (way, by_width) in zip(axes, by_way.items()):
+        style.dress(ax, "width", f"mean |{what}|" if ax is axes[0] else "", way)
+        widths = sorted(by_width)
+        for step in range(len(by_width[widths[0]])):
+            ax.plot(widths, [by_width[w][step] for w in widths], marker="o", markersize=3,
+                    color=style.colour(step), label=f"step {step}")  # fmt: skip
+        ax.set(xscale="log", yscale="log")
+        ax.set_xticks(widths, [str(w) for w in widths], minor=False)
+    axes[-1].legend(frameon=False, fontsize=style.SMALL)
+    return figure

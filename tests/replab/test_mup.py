@@ -1,0 +1,139 @@
+"""muP: the standard model at base width bit for bit, the coordinate check, and the search over widths."""
+
+import json
+
+import pytest
+import torch
+
+from replab import api, mup, report, setup, transfer
+from replab.errors import ModelError, RecipeError
+from replab.recipe import Recipe
+
+BASE = {
+    "mlp": {"widths": [64, 64]},
+    "cnn": {"channels": [32, 64], "hidden": 64, "batch_norm": False, "dropout": 0.0},
+    "nanovit": {"width": 64, "ffn": 64, "heads": 4, "depth": 2, "dropout": 0.0},
+}
+
+
+@pytest.fixture(autouse=True)
+def no_pictures(monkeypatch):
+    monkeypatch.setattr(report, "draw", lambda record: [])
+
+
+def ready(model, width=64, on=True, **more):
+    params = mup.at_width(model, BASE[model], width)
+    return setup.prepare(Recipe(model=model, params=params, mup=on, limit=40, **more))
+
+
+@pytest.mark.parametrize("model", BASE)
+def test_at_base_width_it_is_the_standard_model_bit_for_bit(model, tmp_path):
+    standard, own = (
+        api.run(model, params=BASE[model], mup=on, limit=60, lr=3e-3, epochs=1, runs=tmp_path / str(on))
+        for on in (False, True)
+    )
+    assert standard.metrics == own.metrics
+    weights = own.record.weights()
+    assert weights.keys() == standard.record.weights().keys()
+    assert all((weights[key] == value).all() for key, value in standard.record.weights().items())
+
+
+def outputs(model, on, widths=(64, 256, 1024), steps=3, lr=0.01):
+    """Last layer's mean |output| by width after each step, averaged over three seeds."""
+    by_width = {}
+    for width in widths:
+        sums = torch.zeros(steps + 1)
+        for seed in range(3):
+            here = ready(model, width, on, seed=seed)
+            images = torch.from_numpy(here.data.train.pixels).float() / 255 - 0.5
+            labels = torch.from_numpy(here.data.train.labels)
+            seen = mup.coordinates(here.fresh_model(), (images, labels), steps, lr)
+            sums += torch.tensor(list(seen.values())[-1])
+        by_width[width] = (sums / 3).tolist()
+    return by_width
+
+
+@pytest.mark.parametrize("model", ["mlp", "nanovit"])
+def test_the_coordinate_check_fails_for_standard_and_passes_for_mup(model):
+    widths = (64, 256, 1024) if model == "mlp" else (64, 128, 256)
+    grown = {}
+    for on in (False, True):
+        by_width = outputs(model, on, widths)
+        grown[on] = mup.growth({width: values[-1] for width, values in by_width.items()})
+    assert grown[False] > 0.3, grown
+    assert grown[True] < 0.15, grown
+
+
+def test_shares_of_the_rate_and_starts():
+    here = ready("mlp", 256)
+    model = here.fresh_model()
+    plain = ready("mlp", 256, on=False).fresh_model()
+    first, hidden, last = model[1], model[3], model[5]
+    assert not hasattr(first.weight, "lr_share")
+    assert hidden.weight.lr_share == 0.25
+    assert not hasattr(last.weight, "lr_share")
+    assert torch.equal(hidden.weight, plain[3].weight)
+    assert torch.equal(last.weight, plain[5].weight * 2)
+    assert torch.equal(first.bias, plain[1].bias)
+    assert torch.equal(hidden.bias, plain[3].bias * 2)
+    x = torch.randn(3, 256)
+    torch.testing.assert_close(last(x), (x / 4) @ last.weight.T + last.bias)
+
+
+def test_attention_is_scaled_by_one_over_d():
+    here = ready("nanovit", 256)
+    attention = here.fresh_model().encoder.layers[0].self_attn
+    original = attention.parametrizations.in_proj_weight.original
+    assert original.lr_share == 0.25
+    torch.testing.assert_close(attention.in_proj_weight[:256], original[:256] / 2)  # head size 64 for 16
+    assert torch.equal(attention.in_proj_weight[256:], original[256:])
+
+
+def test_a_wide_run_is_saved_and_read_back(tmp_path):
+    run = api.run("nanovit", params=mup.at_width("nanovit", BASE["nanovit"], 128), mup=True, limit=40, lr=1e-3,
+                  epochs=1, runs=tmp_path)  # fmt: skip
+    shown = run.predictions["mistake_pixels"][0]
+    assert api.load_run(run.folder).predict(shown) == run.predict(shown)
+
+
+def test_widths():
+    assert mup.at_width("mlp", {}, 64) == {"widths": [64, 32]}
+    assert mup.at_width("cnn", {"dropout": 0.1}, 64) == {"channels": [16, 32, 64], "hidden": 256, "dropout": 0.1}
+    assert mup.width_of("nanovit", {}) == 192
+    with pytest.raises(ModelError, match="whole layer widths"):
+        mup.at_width("mlp", {"widths": [3, 2]}, 2)
+    with pytest.raises(ModelError, match="knows the widths of mlp, cnn, nanovit"):
+        setup.prepare(Recipe(model="lenet", mup=True, limit=20, size=12))
+    with pytest.raises(RecipeError, match="mup is Adam's parametrisation"):
+        Recipe(mup=True, optimizer="sgd")
+
+
+def test_transfer_measures_draws_and_says(replab, tmp_path):
+    code, out, err = replab(
+        "transfer", "mlp", "--widths", "8,16", "--set", "widths=[8,8]", "--rates", 3, "--epochs", 1, "--limit", 60,
+        "--out", tmp_path / "t.png", "-q",
+    )  # fmt: skip
+    assert (code, err) == (0, "")
+    assert "standard: the best rate" in out
+    assert "muP: the best rate" in out
+    points = json.loads((tmp_path / "t.json").read_text())
+    assert len(points) == 2 * 2 * 3
+    narrow = {(p["way"], p["lr"]): p["loss"] for p in points if p["width"] == 8}
+    for (way, lr), loss in narrow.items():
+        if way == "muP":
+            assert loss == narrow["standard", lr]  # the base width
+
+
+def test_the_verdict_counts_steps():
+    def points(best):
+        rates = [0.1, 1.0, 10.0, 100.0]
+        return [
+            transfer.Point(way, width, lr, abs(i - best[way][width]) + 1.0)
+            for way in transfer.WAYS
+            for width in (8, 16)
+            for i, lr in enumerate(rates)
+        ]
+
+    said = transfer.verdict(points({"standard": {8: 3, 16: 1}, "muP": {8: 2, 16: 2}}))
+    assert "standard: the best rate moved 2 steps of 10x (8: 100, 16: 1)" in said
+    assert "muP: the best rate stayed (8: 10, 16: 10)" in said
