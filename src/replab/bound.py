@@ -24,22 +24,24 @@ def noise(index: Any, shape: tuple[int, ...], seed: int, like: Tensor) -> Tensor
 
 
 def log_weights(
-    model: Any, x: Tensor, features: Tensor, y: Tensor | None, eps: Tensor, variance: float | None = None
+    model: Any, x: Tensor, features: Tensor, y: Tensor | None, eps: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
     """log p(x|z) p(z) / q(z|x) of K samples, (N, K); squared errors (N, K); KL (N,). eps is (N, K, latent).
 
-    `variance` of the decoder: what beta implies, beta/2, unless given.
+    The decoder's variance is what beta implies, beta/2.
     """
     n, k, latent = eps.shape
-    variance = model.beta / 2 if variance is None else variance
     mean, logvar = model.posterior(features, y)
     z = mean[:, None] + (0.5 * logvar).exp()[:, None] * eps  # (N, K, latent)
     decoded = model.decode(z.reshape(n * k, latent), None if y is None else y.repeat_interleave(k, 0))
     error = ((decoded.reshape(n, k, -1) - x.reshape(n, 1, -1)) ** 2).sum(2)
-    dimensions = x[0].numel()
-    log_x = -error / (2 * variance) - 0.5 * dimensions * math.log(2 * math.pi * variance)
     log_z = 0.5 * (eps**2 + logvar[:, None] - z**2).sum(2)  # log p(z) - log q(z|x): the constants cancel
-    return log_x + log_z, error, divergence(mean, logvar)
+    return log_normal(error, x[0].numel(), model.beta / 2) + log_z, error, divergence(mean, logvar)
+
+
+def log_normal(error: Tensor, dimensions: int, variance: float) -> Tensor:
+    """log density of a Gaussian at points of this squared distance from its mean."""
+    return -error / (2 * variance) - 0.5 * dimensions * math.log(2 * math.pi * variance)
 
 
 def class_scores(model: Any, x: Tensor, eps: Tensor, classes: int) -> tuple[Tensor, Tensor]:
@@ -98,7 +100,7 @@ def bits_per_dimension(
     p is the density at the pixels times the width of one of their 256 steps.
     """
     low, high = model.pixel_range
-    step = max(1, AT_ONCE // samples)
+    step, dimensions = max(1, AT_ONCE // samples), math.prod(batches.shape)
     totals, seen = np.zeros(2), 0
     with torch.inference_mode():
         for batch in batches.epoch(0):
@@ -107,13 +109,14 @@ def bits_per_dimension(
                 x, y = batch.x[start:stop], None if batch.y is None else batch.y[start:stop]
                 eps = noise(batch.index[start:stop], (samples, model.latent), seed, x)
                 features, label = model.encoder(x), y if model.labels else None
-                for place, variance in enumerate((None, max(float(fitted_variance), 1e-6))):
-                    weights, *_ = log_weights(model, x, features, label, eps, variance)
-                    totals[place] += float((torch.logsumexp(weights, 1) - math.log(samples)).double().sum())
+                weights, error, _ = log_weights(model, x, features, label, eps)
+                other = max(float(fitted_variance), 1e-6)
+                moved = log_normal(error, dimensions, other) - log_normal(error, dimensions, model.beta / 2)
+                for place, each in enumerate((weights, weights + moved)):
+                    totals[place] += float((torch.logsumexp(each, 1) - math.log(samples)).double().sum())
                 seen += len(x)
             if seen >= images:
                 break
-    dimensions = math.prod(batches.shape)
     width = math.log((high - low) / 255)
     bits = -(totals / seen / dimensions + width) / math.log(2)
     return {"bits_per_dim": float(bits[0]), "bits_per_dim_fitted": float(bits[1])}
