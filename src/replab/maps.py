@@ -14,7 +14,7 @@ from torch.nn import functional
 
 from replab import attention_maps
 
-STEPS = 16  # of deletion and insertion
+STEPS = 8  # of deletion and insertion
 
 
 def probability(model: nn.Module, x: torch.Tensor, target: int) -> np.ndarray:
@@ -24,7 +24,7 @@ def probability(model: nn.Module, x: torch.Tensor, target: int) -> np.ndarray:
     return np.concatenate(found)
 
 
-def occlusion(model: nn.Module, x: torch.Tensor, target: int, cells: int = 8) -> np.ndarray:
+def occlusion(model: nn.Module, x: torch.Tensor, target: int, cells: int = 6) -> np.ndarray:
     """How far the class's probability falls when a square is covered with the mean colour (1311.2901)."""
     height, width = x.shape[-2:]
     tops = np.linspace(0, height, min(cells, height) + 1).astype(int)
