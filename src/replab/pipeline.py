@@ -269,7 +269,7 @@ def evaluate_trained(record: Record, setup: Setup, recipe: Recipe, clock: Clock,
         wrong = report.most_confident_mistakes(kept["logits"], kept["labels"])
         kept |= {"mistake_index": wrong, "mistake_pixels": test.pixels[wrong]}
     record.write_predictions(kept)
-    if "logits" in kept and setup.backend.name == "torch":
+    if setup.task.name == "classify" and setup.backend.name == "torch":
         explain.keep(record, model, setup, recipe, kept["logits"], kept["labels"])
     clock.note(stage="evaluate", seconds=found.seconds)
     traced = trace(model, setup.data.spec)
