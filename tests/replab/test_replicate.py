@@ -249,10 +249,11 @@ def test_command_line_says_what_was_left_out(replab, tmp_path, monkeypatch):
     assert not (tmp_path / "runs").exists()
 
 
-def test_command_line_refuses(refuses):
-    assert "no published row named 'lab9/resnet'" in refuses("replicate", "lab9/resnet")
-    assert f"{NOT_RUN.id} cannot be run" in refuses("replicate", NOT_RUN.id)
-    assert "a time is written" in refuses("replicate", "mnist-lab/conv1", "--budget", "soon")
+def test_command_line_refuses(refuses, tmp_path):
+    own = ("--results", tmp_path / "results")
+    assert "no published row named 'lab9/resnet'" in refuses("replicate", "lab9/resnet", *own)
+    assert f"{NOT_RUN.id} cannot be run" in refuses("replicate", NOT_RUN.id, *own)
+    assert "a time is written" in refuses("replicate", "mnist-lab/conv1", "--budget", "soon", *own)
 
 
 def test_hardware_names_the_processor_or_the_gpu():
