@@ -18,6 +18,7 @@ from typing import Any
 from .threads import get_num_threads, set_num_threads
 
 WORTH = 1 << 24  # multiplications (or so) that are worth a second thread
+SMALL = 1 << 18  # OpenBLAS itself uses one thread for less
 
 
 @cache
@@ -33,7 +34,7 @@ def in_pieces(work: Callable[[slice], Any], count: int, cost: int) -> list[Any]:
 
     Work that costs less than WORTH stays whole. Pieces must not write to the same memory.
     """
-    threads = get_num_threads()
+    threads = get_num_threads() if cost > SMALL else 1
     if threads == 1:
         return [work(slice(0, count))]
     parts = max(1, min(threads, count)) if cost >= WORTH else 1
