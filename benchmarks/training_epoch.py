@@ -21,7 +21,7 @@ from replab.recipe import Recipe
 from replab.tasks.classify import Classify
 from replab.train import fit, optimizers, prefers_channels_last, training_batches
 
-ROUNDS, LR = 5, 5e-4
+ROUNDS, LR = 3, 5e-4
 TARGETS = {"cnn": 0.5, "mlp": 0.35}
 
 

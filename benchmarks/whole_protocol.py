@@ -82,9 +82,9 @@ def plain_protocol(data: Dataset, recipe: Recipe) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--images", type=int, default=10_000)
-    parser.add_argument("--trials", type=int, default=8)
-    parser.add_argument("--max-epochs", type=int, default=30)
+    parser.add_argument("--images", type=int, default=2_000)
+    parser.add_argument("--trials", type=int, default=6)
+    parser.add_argument("--max-epochs", type=int, default=20)
     parser.add_argument("--seeds", type=int, default=1)
     args = parser.parse_args()
     torch.set_num_threads(2)
