@@ -16,7 +16,7 @@ from torch import nn
 from torch.utils.data import DataLoader
 
 from replab import backend as backends
-from replab.data.images import Images
+from replab.data.images import Images, ImageSpec
 from replab.models.registry import builder
 from replab.progress import Progress
 from replab.recipe import Recipe
@@ -27,20 +27,21 @@ LR = 5e-4
 TARGETS = {"cnn": 0.5, "mlp": 0.35}
 
 
-def published(name: str, images: Images) -> nn.Module:
+def published(name: str, image: ImageSpec) -> nn.Module:
     """The network as the notes have it: cnn with the ReLU before the pool."""
     if name == "mlp":
-        return builder(name)(images.spec)
+        return builder(name)(image)
     blocks: list[nn.Module] = []
-    for fan_in, fan_out in ((3, 32), (32, 64), (64, 128)):
+    for fan_in, fan_out in ((image.channels, 32), (32, 64), (64, 128)):
         blocks += [nn.Conv2d(fan_in, fan_out, 3, padding=1), nn.BatchNorm2d(fan_out), nn.ReLU(), nn.MaxPool2d(2)]
-    head = [nn.Linear(2048, 512), nn.ReLU(), nn.Dropout(0.5), nn.Linear(512, 10)]
+    features = 128 * (image.height // 8) * (image.width // 8)
+    head = [nn.Linear(features, 512), nn.ReLU(), nn.Dropout(0.5), nn.Linear(512, image.classes)]
     return nn.Sequential(*blocks, nn.Flatten(), *head)
 
 
 def plain(name: str, images: Images) -> Callable[[], None]:
     """What people write: DataLoader, forward, backward, step."""
-    model = published(name, images)
+    model = published(name, images.spec)
     optimizer = torch.optim.Adam(model.parameters(), lr=LR)
     criterion = nn.CrossEntropyLoss()
     loader = DataLoader(OneByOne(images), 128, shuffle=True, num_workers=0)
