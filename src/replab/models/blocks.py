@@ -52,3 +52,18 @@ class Residual(nn.Module):
 
     def forward(self, x):
         return x + self.layers(x)
+
+
+def to_pixels(fan_in: int, channels: int) -> nn.ConvTranspose2d:
+    """The last layer of a decoder: twice the size, logits of pixels, started small.
+
+    Each logit sums 2x2 taps of all inputs, but torch takes a transposed convolution's fan-in from its *outputs*: with
+    one channel the logits start four times too wide. Under sigmoid and squared error a phase of the lattice that starts
+    far out saturates, has no gradient, and stays a white dot every few pixels.
+    """
+    layer = nn.ConvTranspose2d(fan_in, channels, 4, stride=2, padding=1)
+    bound = (4 * fan_in) ** -0.5
+    nn.init.uniform_(layer.weight, -bound, bound)
+    assert layer.bias is not None
+    nn.init.uniform_(layer.bias, -bound, bound)
+    return layer
