@@ -20,8 +20,10 @@ SCHEDULES = ("constant", "one-cycle", "cosine")
 CHOICES = ("one-standard-error", "best")
 LOSSES = ("cross-entropy", "squared-error")
 BACKENDS = ("torch", "mytorch")
-HEADS = ("linear", "mlp")
-TORCH_ONLY = ("pretrained", "weights", "freeze", "freeze_until", "lr_backbone", "head", "mup")
+FITTED_HEADS = ("logistic", "knn")  # at once, on features
+HEADS = ("linear", "mlp", *FITTED_HEADS)
+METRICS = ("cosine", "euclidean")
+TORCH_ONLY = ("pretrained", "weights", "freeze", "freeze_until", "unfreeze_every", "lr_backbone", "head", "mup")
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,8 @@ class Recipe:
     augment: tuple[str, ...] = ()
     augmented_copy: str = ""  # train on one fixed augmented copy of each image too: affine=10:3:0.1
     limit: int | None = None  # at most this many training images, and as many test images
+    classes: tuple[str, ...] = ()  # these classes alone, by name or place
+    per_class: int | None = None  # at most this many training images of each class; test images stay all
     seed: int = 3407
     batch_size: int = 128
     optimizer: str = "adam"
@@ -69,8 +73,11 @@ class Recipe:
     weights: str = ""  # or with those of a file or of an earlier run
     freeze: bool = False  # train the head alone
     freeze_until: str = ""  # or this layer and what follows it
+    unfreeze_every: int | None = None  # the head first, then a stage more every so many epochs, backwards
     lr_backbone: float | None = None  # another rate for all but the head
-    head: str = "linear"  # or mlp
+    head: str = "linear"  # mlp, logistic or knn
+    neighbours: int | None = None  # knn's k; None: searched
+    metric: str = "cosine"  # knn's, or euclidean
     feature_cache: bool = True  # a frozen backbone sees each image once
     mup: bool = False  # the learning rate means the same at every width (Adam)
     base_width: int = 64  # where it is the standard model
@@ -169,6 +176,12 @@ class Recipe:
                 "leave it out for all images",
             ),
             (
+                "per_class must be at least 1",
+                self.per_class,
+                self.per_class is None or self.per_class >= 1,
+                "leave it out for all images",
+            ),
+            (
                 "augmented_copy leaves nothing to search",  # copies of validation images would be trained on
                 self.augmented_copy,
                 not self.augmented_copy or (self.lr is not None and self.epochs is not None and not s.space),
@@ -240,6 +253,26 @@ class Recipe:
                 "use --optimizer adam",
             ),
             ("head must be one of " + ", ".join(HEADS), self.head, self.head in HEADS, "linear is the default"),
+            (
+                f"head {self.head} is fitted on the features of a frozen backbone",
+                ", ".join(w for w, given in [("no freeze", not self.freeze), ("augment", self.augment),
+                                             ("no feature cache", not self.feature_cache)] if given),
+                self.head not in FITTED_HEADS or (self.freeze and not self.augment and self.feature_cache),
+                "give --freeze, without --augment and --no-feature-cache",
+            ),
+            (
+                "neighbours must be at least 1",
+                self.neighbours,
+                self.neighbours is None or self.neighbours >= 1,
+                "leave it out to search",
+            ),
+            ("metric must be one of " + ", ".join(METRICS), self.metric, self.metric in METRICS, "cosine is common"),
+            (
+                "unfreeze_every must be at least 1 epoch, without freeze and freeze_until",
+                self.unfreeze_every,
+                self.unfreeze_every is None or (self.unfreeze_every >= 1 and not self.freeze and not self.freeze_until),
+                "it freezes all but the head itself",
+            ),
             (
                 "mytorch does without backbones and muP",
                 ", ".join(asked),

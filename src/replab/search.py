@@ -23,6 +23,7 @@ RECIPE_KEYS = (
     "batch_size",
     "momentum",
     "label_smoothing",
+    "neighbours",
 )  # besides a model's own parameters
 
 
