@@ -32,11 +32,11 @@ def images(folder: Path, count: int, side: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--images", type=int, default=2000)
+    parser.add_argument("--images", type=int, default=1200)
     parser.add_argument("--side", type=int, default=32)
     parser.add_argument("--width", type=int, default=192)
     parser.add_argument("--depth", type=int, default=4)
-    parser.add_argument("--epochs", type=int, default=30)
+    parser.add_argument("--epochs", type=int, default=12)
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as place:
         os.environ["REPLAB_CACHE"] = f"{place}/cache"
@@ -56,7 +56,8 @@ def main() -> None:
         stages = {name: sum(runs[name].seconds.values()) for name in runs}
         ratio = stages[True] / stages[False]
         print(f"  cached {seconds[True]:.1f} s, uncached {seconds[False]:.1f} s, with report and start")
-        print(f"  search, training, evaluation: {stages[True]:.1f} s against {stages[False]:.1f} s")
+        print(f"  features, search, training, evaluation: {stages[True]:.1f} s against {stages[False]:.1f} s")
+        print(f"  the same rate and epochs: {len({(r.chosen.lr, r.chosen.epochs) for r in runs.values()}) == 1}")
         print(f"  ratio {ratio:.4f} (target {TARGET}), heads differ by {apart:.1e} of their largest weight")
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from replab.errors import UnknownName
 from replab.runs import Run
-from replab.statistics import mcnemar, wilson
+from replab.statistics import mcnemar, paired_difference, wilson
 
 SORTS = {  # column → whether the largest is first
     "accuracy": True, "loss": False, "parameters": False, "macs": False, "seconds": False, "images_per_second": True,
@@ -86,6 +86,26 @@ def paired_p(a: Run, b: Run) -> float | None:
         return None
     labels = one["labels"]
     return mcnemar(one["logits"].argmax(1) == labels, two["logits"].argmax(1) == labels)
+
+
+def against_scratch(run: Run, others: Sequence[Run]) -> list[str]:
+    """How a run that began with weights made elsewhere stands to the same model from scratch, on the same images."""
+    if not (run.recipe.weights or run.recipe.pretrained) or "logits" not in run.predictions:
+        return []
+    own, found = run.predictions, []
+    for other in others:
+        alike = (other.input["fingerprint"], other.chosen.model, other.chosen.params)
+        begun = other.recipe.weights or other.recipe.pretrained
+        if alike != (run.input["fingerprint"], run.chosen.model, run.chosen.params) or begun:
+            continue
+        theirs = other.predictions
+        right = [kept["logits"].argmax(1) == kept["labels"] for kept in (own, theirs)]
+        gain, low, high = (100 * value for value in paired_difference(*right))
+        found.append(
+            f"{gain:+.2f} points (95 % interval {low:+.2f} to {high:+.2f}, McNemar's p {mcnemar(*right):.2g}) over"
+            f" {right[1].mean():.2%} of {other.id}"
+        )
+    return found
 
 
 def noise(facts: dict[str, Any]) -> str:

@@ -10,9 +10,12 @@ from time import perf_counter
 from replab import features, freezing
 from replab.errors import ModelError
 from replab.evaluate import evaluate, to_backend
+from replab.recipe import FITTED_HEADS
 from replab.search import distributions, split_for_search, wanted_trials
 from replab.setup import Setup
 from replab.train import optimizers, train_step, training_batches, watching_batches
+
+PASSES = 300  # forward and backward, until logistic regression has converged
 
 
 @dataclass(frozen=True)
@@ -35,7 +38,7 @@ class Cost:
         if self.feature_seconds:
             images = len(setup.data.train) + len(setup.data.test)
             once = f"features of {images:,} images, one pass, {duration(self.feature_seconds)} unless cached"
-            parts = [once, *(f"head alone {part}" for part in parts)]
+            parts = [once] if recipe.head in FITTED_HEADS else [once, *(f"head alone {part}" for part in parts)]
         if self.search_seconds:
             trials = wanted_trials(recipe)
             epochs = recipe.epochs or recipe.search.max_epochs
@@ -51,7 +54,10 @@ def measure(setup: Setup, steps: int = 3) -> Cost:
     """Time a few training steps and one evaluation batch on a model that is thrown away."""
     if features.applies(setup):
         head, an_image = features.blank(setup)
-        return replace(measure(head), feature_seconds=an_image * (len(setup.data.train) + len(setup.data.test)))
+        found = fitted(head) if setup.recipe.head in FITTED_HEADS else measure(head)
+        return replace(found, feature_seconds=an_image * (len(setup.data.train) + len(setup.data.test)))
+    if setup.recipe.head in FITTED_HEADS:
+        raise ModelError(f"{setup.source.name} has layers after its head; --head {setup.recipe.head} needs it last")
     recipe = setup.recipe.replace(lr=setup.recipe.lr or 1e-4, epochs=1)
     model = setup.fresh_model()
     opts = optimizers(setup.task, model, recipe, setup.backend)
@@ -91,6 +97,21 @@ def measure(setup: Setup, steps: int = 3) -> Cost:
         search_seconds = wanted_trials(setup.recipe) * (setup.recipe.epochs or recipe.search.max_epochs) * trial_epoch
     train = None if setup.recipe.epochs is None else setup.recipe.epochs * full
     return Cost(step, image, full, trial_epoch, search_seconds, train, peak_memory(setup.device))
+
+
+def fitted(head: Setup) -> Cost:
+    """Of a head fitted at once: as many passes over all rows as logistic regression may want, or one look at them."""
+    train, test = head.data.train, head.data.test
+    some = train.subset(slice(0, 512))
+    model = head.fresh_model()
+    batches = watching_batches(model, head.recipe, some, some, head.device)
+    image = evaluate(model, head.task, batches, head.backend, head.device).seconds / len(some)
+    passes = PASSES if head.recipe.head == "logistic" else 0
+    whole = image * (passes * len(train) + len(test))
+    trials = wanted_trials(head.recipe) if searches(head) else 0
+    part, validation = split_for_search(train, head.recipe.search, head.recipe.seed)
+    trial = image * (passes * len(part) + len(validation))
+    return Cost(whole, image, whole, trial, trials * trial, whole, peak_memory(head.device))
 
 
 def searches(setup: Setup) -> bool:

@@ -6,13 +6,14 @@ eval mode: its BatchNorm keeps its statistics, its dropout drops nothing.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from torch import nn
 
 from replab.errors import ModelError, UnknownName
 
-HIDDEN = 512  # of an MLP head
+MOST = 0.8  # of a model's parameters: a child that holds more is not one stage
 
 
 def head_name(model: nn.Module) -> str:
@@ -31,15 +32,13 @@ def head(model: nn.Module) -> nn.Module:
     return model.get_submodule(head_name(model))
 
 
-def replace_head(model: nn.Module, kind: str) -> None:
-    """An MLP in the place of the linear head."""
+def replace_head(model: nn.Module, make: Callable[[nn.Linear], nn.Module]) -> None:
+    """Another head in the place of the linear one."""
     name, old = head_name(model), head(model)
-    if kind == "mlp":
-        if not isinstance(old, nn.Linear):
-            raise ModelError(f"--head mlp replaces a linear head, and {name} is {type(old).__name__}")
-        new = nn.Sequential(nn.Linear(old.in_features, HIDDEN), nn.ReLU(), nn.Linear(HIDDEN, old.out_features))
-        set_module(model, name, new)
-        model.head_name = name
+    if not isinstance(old, nn.Linear):
+        raise ModelError(f"--head replaces a linear head, and {name} is {type(old).__name__}; leave --head out")
+    set_module(model, name, make(old))
+    model.head_name = name
 
 
 def set_module(model: nn.Module, name: str, new: nn.Module) -> None:
@@ -49,19 +48,63 @@ def set_module(model: nn.Module, name: str, new: nn.Module) -> None:
 
 def freeze(model: nn.Module, until: str = "") -> None:
     """Freeze all but the head, or all that comes before the layer named `until`."""
-    if not until:
-        kept = {id(p) for p in head(model).parameters()}
-        still = [m for m in model.modules() if m not in set(head(model).modules())]
-        frozen = [p for p in model.parameters() if id(p) not in kept]
+    if until:
+        _hold(model, _before(model, until))
     else:
-        frozen = _before(model, until)
+        _hold(model, _backbone(model), still=_outside_head(model))
+
+
+def open_stages(model: nn.Module, count: int) -> None:
+    """Gradual unfreezing: the head and the last `count` stages before it move, the rest is frozen."""
+    starts, backbone = stages(model), _backbone(model)
+    for parameter in backbone:
+        parameter.requires_grad_(True)
+    if count == 0:
+        _hold(model, backbone, still=_outside_head(model))
+    else:
+        _hold(model, backbone[: starts[-count] if count < len(starts) else 0])
+
+
+def stages(model: nn.Module) -> list[int]:
+    """Where each stage begins among the backbone's parameters, first to last.
+
+    A stage is a child of the model with weights, and the norms that follow it. A child that is most of the model (an
+    encoder, torchvision's `features`) is taken apart.
+    """
+    total = sum(p.numel() for p in model.parameters())
+    places = {id(p): i for i, p in enumerate(_backbone(model))}
+
+    def parts(module: nn.Module) -> list[nn.Module]:
+        found = []
+        for child in module.children():
+            most = sum(p.numel() for p in child.parameters()) > MOST * total
+            found += parts(child) if most and list(child.children()) else [child]
+        return found
+
+    own = [[p for p in part.parameters() if id(p) in places] for part in parts(model)]
+    starts = sorted({min(places[id(p)] for p in group) for group in own if any(p.ndim > 1 for p in group)})
+    return [0, *starts[1:]]  # what comes before the first, as tokens and positions, goes with it
+
+
+def _backbone(model: nn.Module) -> list[nn.Parameter]:
+    kept = {id(p) for p in head(model).parameters()}
+    return [p for p in model.parameters() if id(p) not in kept]
+
+
+def _outside_head(model: nn.Module) -> set[nn.Module]:
+    return set(model.modules()) - set(head(model).modules())
+
+
+def _hold(model: nn.Module, frozen: list[nn.Parameter], still: set[nn.Module] | None = None) -> None:
+    """No gradient for these parameters, and eval mode for `still`: else for the modules that have no other ones."""
+    if still is None:
         ids = {id(p) for p in frozen}
         groups = [m for m in model.modules() if (own := list(m.parameters())) and all(id(p) in ids for p in own)]
-        still = [inner for group in groups for inner in group.modules()]
+        still = {inner for group in groups for inner in group.modules()}
     for parameter in frozen:
         parameter.requires_grad_(False)
-    for module in still:
-        module.held_still = True
+    for module in model.modules():
+        module.held_still = module in still
 
 
 def _before(model: nn.Module, until: str) -> list[nn.Parameter]:

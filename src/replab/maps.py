@@ -49,6 +49,8 @@ def grad_cam(model: nn.Module, x: torch.Tensor, target: int) -> np.ndarray | Non
     try:
         with torch.enable_grad():
             logits = model(x.detach().requires_grad_(True))  # a frozen backbone has a graph then too
+            if not logits.requires_grad:
+                return None  # a head that counts neighbours has no slope
             (slope,) = torch.autograd.grad(logits[0, target], kept[-1])
     finally:
         handle.remove()

@@ -14,14 +14,17 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 from replab.errors import RecipeError, UnknownName
+from replab.recipe_text import parse_value, toml, toml_key
 
 OPTIMIZERS = ("adam", "adamw", "sgd")
 SCHEDULES = ("constant", "one-cycle", "cosine")
 CHOICES = ("one-standard-error", "best")
 LOSSES = ("cross-entropy", "squared-error")
 BACKENDS = ("torch", "mytorch")
-HEADS = ("linear", "mlp")
-TORCH_ONLY = ("pretrained", "weights", "freeze", "freeze_until", "lr_backbone", "head", "mup")
+FITTED_HEADS = ("logistic", "knn")  # at once, on features
+HEADS = ("linear", "mlp", *FITTED_HEADS)
+METRICS = ("cosine", "euclidean")
+TORCH_ONLY = ("pretrained", "weights", "freeze", "freeze_until", "unfreeze_every", "lr_backbone", "head", "mup")
 
 
 @dataclass(frozen=True)
@@ -35,7 +38,7 @@ class Search:
     validation: float = 0.2  # of those
     min_validation: int = 300  # on small sets the fractions give way until validation has this many images
     prune: bool = True
-    choose: str = "one-standard-error"  # the smallest rate whose loss is within one s.e. of the best; or best
+    choose: str = "one-standard-error"  # the middle rate of those within one s.e. of the best loss; or best
     lr: tuple[float, float] = (math.exp(-10), math.exp(-4))  # log-uniform
     space: Mapping[str, Any] = field(default_factory=dict)  # further keys: [low, high] or a list of choices
 
@@ -53,6 +56,8 @@ class Recipe:
     augment: tuple[str, ...] = ()
     augmented_copy: str = ""  # train on one fixed augmented copy of each image too: affine=10:3:0.1
     limit: int | None = None  # at most this many training images, and as many test images
+    classes: tuple[str, ...] = ()  # these classes alone, by name or place
+    per_class: int | None = None  # at most this many training images of each class; test images stay all
     seed: int = 3407
     batch_size: int = 128
     optimizer: str = "adam"
@@ -69,8 +74,11 @@ class Recipe:
     weights: str = ""  # or with those of a file or of an earlier run
     freeze: bool = False  # train the head alone
     freeze_until: str = ""  # or this layer and what follows it
+    unfreeze_every: int | None = None  # the head first, then a stage more every so many epochs, backwards
     lr_backbone: float | None = None  # another rate for all but the head
-    head: str = "linear"  # or mlp
+    head: str = "linear"  # mlp, logistic or knn
+    neighbours: int | None = None  # knn's k; None: searched
+    metric: str = "cosine"  # knn's, or euclidean
     feature_cache: bool = True  # a frozen backbone sees each image once
     mup: bool = False  # the learning rate means the same at every width (Adam)
     base_width: int = 64  # where it is the standard model
@@ -169,6 +177,12 @@ class Recipe:
                 "leave it out for all images",
             ),
             (
+                "per_class must be at least 1",
+                self.per_class,
+                self.per_class is None or self.per_class >= 1,
+                "leave it out for all images",
+            ),
+            (
                 "augmented_copy leaves nothing to search",  # copies of validation images would be trained on
                 self.augmented_copy,
                 not self.augmented_copy or (self.lr is not None and self.epochs is not None and not s.space),
@@ -241,6 +255,26 @@ class Recipe:
             ),
             ("head must be one of " + ", ".join(HEADS), self.head, self.head in HEADS, "linear is the default"),
             (
+                f"head {self.head} is fitted on the features of a frozen backbone",
+                ", ".join(w for w, given in [("no freeze", not self.freeze), ("augment", self.augment),
+                                             ("no feature cache", not self.feature_cache)] if given),
+                self.head not in FITTED_HEADS or (self.freeze and not self.augment and self.feature_cache),
+                "give --freeze, without --augment and --no-feature-cache",
+            ),
+            (
+                "neighbours must be at least 1",
+                self.neighbours,
+                self.neighbours is None or self.neighbours >= 1,
+                "leave it out to search",
+            ),
+            ("metric must be one of " + ", ".join(METRICS), self.metric, self.metric in METRICS, "cosine is common"),
+            (
+                "unfreeze_every must be at least 1 epoch, without freeze and freeze_until",
+                self.unfreeze_every,
+                self.unfreeze_every is None or (self.unfreeze_every >= 1 and not self.freeze and not self.freeze_until),
+                "it freezes all but the head itself",
+            ),
+            (
                 "mytorch does without backbones and muP",
                 ", ".join(asked),
                 not asked or self.backend == "torch",
@@ -289,14 +323,14 @@ class Recipe:
         values = dataclasses.asdict(self)
         search = values.pop("search")
         tables = {"params": values.pop("params"), "search.space": search.pop("space")}
-        lines = [f"{key} = {_toml(value)}" for key, value in values.items() if value is not None]
+        lines = [f"{key} = {toml(value)}" for key, value in values.items() if value is not None]
         for name, table in (
             ("params", tables["params"]),
             ("search", search),
             ("search.space", tables["search.space"]),
         ):
             if table:
-                lines += ["", f"[{name}]", *(f"{_key(k)} = {_toml(v)}" for k, v in table.items())]
+                lines += ["", f"[{name}]", *(f"{toml_key(k)} = {toml(v)}" for k, v in table.items())]
         return "\n".join(lines) + "\n"
 
     @classmethod
@@ -324,44 +358,6 @@ def derive_seed(seed: int, *parts: int) -> int:
     import numpy as np
 
     return int(np.random.SeedSequence([seed, *parts]).generate_state(1, np.uint64)[0] >> 1)
-
-
-def parse_value(text: str) -> Any:
-    """A value from the command line: JSON where it is JSON ([16,32], 0.5, true), else the text itself."""
-    try:
-        return json.loads(text)
-    except json.JSONDecodeError:
-        return {"True": True, "False": False, "None": None}.get(text, text)
-
-
-def parse_settings(items: list[str]) -> dict[str, Any]:
-    """`key=value` words as a dict."""
-    settings = {}
-    for item in items:
-        key, sign, value = item.partition("=")
-        if not sign or not key:
-            raise RecipeError(f"--set takes key=value, got {item!r}; for example --set channels=[16,32]")
-        settings[key.strip()] = parse_value(value.strip())
-    return settings
-
-
-def parse_sweep(items: list[str]) -> tuple[str, list[Any], dict[str, Any]]:
-    """(key, its values, the other settings) of `beta=0.1,1,10 latent=16`: exactly one has several values."""
-    settings = parse_settings(items)
-    several = {k: v.split(",") for k, v in settings.items() if isinstance(v, str) and "," in v}
-    if len(several) != 1:
-        raise RecipeError(f"sweep takes one --set key=value,value and got {len(several)}; as in --set beta=0.1,1,10")
-    ((key, values),) = several.items()
-    return key, [parse_value(v.strip()) for v in values], {k: v for k, v in settings.items() if k != key}
-
-
-def parse_seconds(text: str) -> float:
-    """Seconds of `90`, `90s`, `10m`, `1.5h`, `1h30m`."""
-    units = {"h": 3600.0, "m": 60.0, "s": 1.0, "": 1.0}
-    found = re.findall(r"(\d+(?:\.\d+)?)\s*([hms]?)", text.strip().lower())
-    if not found or "".join(n + u for n, u in found) != re.sub(r"\s", "", text.lower()):
-        raise RecipeError(f"a time is written 90s, 10m or 1h30m, got {text!r}")
-    return sum(float(n) * units[u] for n, u in found)
 
 
 def _build(cls: type, values: Mapping[str, Any], prefix: str) -> Any:
@@ -421,18 +417,3 @@ def _refuse_unwritable(value: Any, key: str) -> None:
             _refuse_unwritable(inner, key)
     elif not isinstance(value, (bool, int, float, str)):
         raise RecipeError(f"{key} must be a number, text, true, false or a list of them, got {value!r}; leave it out")
-
-
-def _toml(value: Any) -> str:
-    if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{_key(k)} = {_toml(v)}" for k, v in value.items()) + "}"
-    if isinstance(value, (list, tuple)):
-        return "[" + ", ".join(_toml(v) for v in value) + "]"
-    if isinstance(value, float):
-        return repr(value)
-    # strings, ints and booleans are written alike in JSON and TOML, but for one character
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
-def _key(key: str) -> str:
-    return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else _toml(key)

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from replab import generated
+from replab import comparison, generated, heads
 from replab.audit import audit
 from replab.cost import duration
 from replab.errors import RunError
+from replab.recipe import FITTED_HEADS
 from replab.record import Record
 from replab.runs import Run, finished_runs
 from replab.statistics import wilson
@@ -46,7 +47,13 @@ def summary(record: Record) -> list[tuple[str, str]]:
         if "loss" in metrics and "kl" not in metrics:
             lines.append(("test loss", f"{metrics['loss']:.4f}"))
         lines.append(("calibration error", f"{metrics['ece']:.2%}"))
+    others = finished_runs(record.folder.parent) if chosen.weights or chosen.pretrained else []
+    lines += [("against training from scratch", text) for text in comparison.against_scratch(Run(record), others)]
     lines += generated.lines(record)
+    if chosen.head in FITTED_HEADS:
+        lines.append(("head", heads.describe(chosen, record.read_lines("epochs.jsonl")[-1])))
+    if chosen.unfreeze_every:
+        lines.append(("unfreezing", f"the head alone, then one stage more every {chosen.unfreeze_every} epochs"))
     lines += [
         (
             "learning rate",
@@ -88,7 +95,8 @@ def summary(record: Record) -> list[tuple[str, str]]:
         ("run folder", str(record.folder)),
     ]
     lines += [("cut", str(cut)) for cut in record.read_json("cuts.json", [])]
-    return lines
+    stepless = ("learning rate", "epochs", "batch size", "optimizer") if chosen.head in FITTED_HEADS else ()
+    return [(name, text) for name, text in lines if name not in stepless]
 
 
 def markdown(record: Record, figures: list[str]) -> str:

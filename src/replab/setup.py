@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any
 
-from replab import backbones, freezing, model_file, mup, search, tasks, weights
+from replab import backbones, freezing, heads, model_file, mup, search, tasks, weights
 from replab import backend as backends
 from replab.backend import Backend
 from replab.data.augmented_copy import with_augmented_copy
@@ -64,7 +64,8 @@ class Setup:
         if recipe.normalise == "backbone":
             model = backbones.normalised(model, self.source.name)
         if recipe.head != "linear":
-            freezing.replace_head(model, recipe.head)
+            rows = len(self.data.train)
+            freezing.replace_head(model, lambda old: heads.make(recipe.head, old, rows, recipe.metric))
         if self.initial is not None:
             known = backbones.backbone(self.source.name) if recipe.pretrained else None
             may_differ = (freezing.head_name(model), *(known.may_differ if known else ()))
@@ -88,10 +89,14 @@ def prepare(
     expect_sha256: str | None = None,
 ) -> Setup:
     """Everything a run needs, checked: what cannot work is refused here, before a folder is made."""
+    recipe = heads.settle(recipe)
     backend = backends.get(recipe.backend)
     device = backends.pick_device(recipe.device, recipe.backend)
     source = model_file.find(model if model is not None else recipe.model, backend, expect_sha256)
-    data = load(recipe.data, size=recipe.size, seed=recipe.seed, limit=recipe.limit)
+    data = load(
+        recipe.data, size=recipe.size, seed=recipe.seed, limit=recipe.limit, classes=recipe.classes,
+        per_class=recipe.per_class,
+    )  # fmt: skip
     if recipe.augmented_copy:
         data = with_copy(data, recipe.augmented_copy, recipe.seed)
     task = tasks.make(recipe, data.spec, backend.lib, source.build)
@@ -103,6 +108,8 @@ def prepare(
     initial = None
     if recipe.pretrained or recipe.weights:
         initial = weights.read(recipe.weights or backbones.fetched(source.name))
+        if recipe.normalise == "backbone" and initial.normalise:
+            recipe = recipe.replace(normalise=initial.normalise)
     setup = Setup(recipe, data, source, backend, device, task, initial=initial)
     setup = replace(setup, recipe=tasks.settle(recipe, task, setup.fresh_model()))
     if prefers_channels_last(setup.fresh_model()):
@@ -128,7 +135,7 @@ def with_recipe(ready: Setup, recipe: Recipe) -> Setup:
 def _try_on_a_batch(setup: Setup) -> None:
     """One batch through the model in eval mode: a shape that does not fit is found now."""
     model = setup.fresh_model()
-    if not all(setup.task.parts(model).values()):
+    if setup.recipe.head != "knn" and not all(setup.task.parts(model).values()):
         raise ModelError(f"{setup.source.name} has no parameters to train; a module with at least one layer is needed")
     images = setup.data.train.subset(slice(0, min(4, len(setup.data.train))))
     batch = to_backend(next(iter(training_batches(model, setup.recipe, images, setup.device).epoch(1))), setup.backend)

@@ -31,3 +31,15 @@ def mcnemar(right_a: np.ndarray, right_b: np.ndarray) -> float:
         math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1) - n * math.log(2) for k in range(fewer + 1)
     ]
     return min(1.0, 2 * sum(math.exp(t) for t in log_tail))
+
+
+def paired_difference(right_a: np.ndarray, right_b: np.ndarray, z: float = 1.959964) -> tuple[float, float, float]:
+    """(a's accuracy minus b's, low, high) of two classifiers on the same images: a 95 % interval, by Agresti and Min.
+
+    Half an image is added to each of the four kinds of agreement, which keeps the interval honest near 0.
+    """
+    only_a, only_b = ((one & ~other).sum() + 0.5 for one, other in ((right_a, right_b), (right_b, right_a)))
+    n = len(right_a) + 2
+    centre = (only_a - only_b) / n
+    half = z * math.sqrt(only_a + only_b - (only_a - only_b) ** 2 / n) / n
+    return float(right_a.mean() - right_b.mean()), float(centre - half), float(centre + half)

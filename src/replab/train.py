@@ -32,6 +32,8 @@ def optimizers(task: Any, model: Any, recipe: Recipe, backend: Backend) -> dict[
     """One a part of the task; a classifier has one part, a GAN two."""
     lr = recipe.lr
     assert lr is not None
+    if hasattr(model, "fit_once"):
+        return {}
 
     def groups(params: list[Any]) -> list[Any]:
         found = freezing.rate_groups(model, params, lr, recipe.lr_backbone) if backend.name == "torch" else None
@@ -71,9 +73,15 @@ def fit(
     total = recipe.epochs * len(batches)
     for epoch in progress.epochs(range(first_epoch, recipe.epochs + 1), recipe.epochs):
         backend.lib.manual_seed(derive_seed(recipe.seed, 1, epoch))
+        if recipe.unfreeze_every is not None:
+            freezing.open_stages(model, (epoch - 1) // recipe.unfreeze_every)
         freezing.train_mode(model)
         started, kept, sizes = perf_counter(), [], []
-        for index, batch in enumerate(progress.batches(batches.epoch(epoch), len(batches))):
+        at_once = hasattr(model, "fit_once")  # a head that takes all rows together instead of steps
+        if at_once:
+            kept.append(model.fit_once(train.pixels, train.labels, task, recipe))
+            sizes.append(len(train))
+        for index, batch in enumerate(() if at_once else progress.batches(batches.epoch(epoch), len(batches))):
             step = (epoch - 1) * len(batches) + index
             logs = train_step(model, task, to_backend(batch, backend), optimizers, recipe, step, total, backend, device)
             kept.append(logs)

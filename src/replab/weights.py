@@ -24,6 +24,7 @@ class Weights:
     origin: str  # a file or folder, for messages
     state: Mapping[str, torch.Tensor]
     sha256: str  # of the file
+    normalise: str = ""  # how the images of the run that made them were, as a recipe says it; of files not known
 
 
 @dataclass(frozen=True)
@@ -45,17 +46,28 @@ class Summary:
 
 def read(where: str | Path) -> Weights:
     """A .safetensors file, a .pth that torch loads with weights_only, or the folder of a replab run."""
-    path = Path(where).expanduser()
+    path, normalise = Path(where).expanduser(), ""
     if path.is_dir():
         from replab.record import Record
 
-        path = Record.open(path, path.parent).path("model.safetensors")
+        record = Record.open(path, path.parent)
+        path, normalise = record.path("model.safetensors"), _normalisation(record)
     if not path.is_file():
         raise ModelError(
             f"no weights at {where}: --weights takes a .safetensors or .pth file, or the id or folder of a finished run"
         )
     state = _safetensors(path) if path.suffix == ".safetensors" else _pickled(path)
-    return Weights(str(where), {_bare(name): value for name, value in state.items()}, digest(path))
+    return Weights(str(where), {_bare(name): value for name, value in state.items()}, digest(path), normalise)
+
+
+def _normalisation(record: Any) -> str:
+    """A run's normalisation in numbers; nothing where it is a layer of the model."""
+    seen = record.read_json("input.json", {})
+    if not record.has("recipe.toml") or record.recipe().normalise == "backbone" or "mean" not in seen:
+        return ""
+    if seen["mean"] is None:
+        return "none"
+    return "/".join(",".join(map(repr, seen[key])) for key in ("mean", "std"))
 
 
 def digest(path: Path) -> str:

@@ -7,6 +7,7 @@ from torch import nn
 from replab import api, freezing, report, setup
 from replab.errors import ModelError, RecipeError, UnknownName
 from replab.recipe import Recipe
+from replab.record import Record
 from replab.train import optimizers, set_rate
 
 RESNET = {"model": "resnet8", "limit": 60, "lr": 0.01, "epochs": 1}
@@ -84,7 +85,8 @@ def test_another_rate_for_the_backbone():
         ({"freeze": True, "freeze_until": "4"}, "two amounts"),
         ({"freeze": True, "lr_backbone": 0.1}, "not frozen"),
         ({"pretrained": True, "weights": "x"}, "one place"),
-        ({"head": "tree"}, "head must be one of linear, mlp"),
+        ({"head": "tree"}, "head must be one of linear, mlp, logistic, knn"),
+        ({"freeze": True, "unfreeze_every": 1}, "unfreeze_every must be at least 1 epoch, without freeze"),
         ({"freeze": True, "backend": "mytorch"}, "mytorch does without backbones and muP, got 'freeze'"),
     ],
 )
@@ -97,3 +99,60 @@ def test_the_command_says_flags():
     recipe = Recipe(model="cnn", freeze=True, feature_cache=False, weights="w.pth")
     assert recipe.command("r.toml").split()[3:] == ["--weights", "w.pth", "--freeze", "--no-feature-cache"]
     assert Recipe.from_toml(recipe.to_toml()) == recipe
+
+
+def test_stages_from_the_head_backwards():
+    model = setup.prepare(Recipe().replace(**CNN)).fresh_model()
+    model.requires_grad_(True)
+    opened = []
+    for count in range(5):
+        freezing.open_stages(model, count)
+        freezing.train_mode(model)
+        opened.append({name.partition(".")[0] for name, p in model.named_parameters() if p.requires_grad})
+        norms = {n: m.training for n, m in model.named_modules() if isinstance(m, nn.BatchNorm2d)}
+        assert all(training == (name in opened[-1]) for name, training in norms.items())  # eval until its stage opens
+    head, hidden, second, first = {"12"}, {"9"}, {"4", "5"}, {"0", "1"}
+    assert opened == [head, head | hidden, head | hidden | second, *[head | hidden | second | first] * 2]
+
+
+@pytest.mark.parametrize(("model", "names"), [("resnet18", "conv1 layer1 layer2 layer3 layer4"), ("nanovit", "")])
+def test_an_encoder_is_taken_apart_and_a_layer_of_blocks_is_not(model, names):
+    network = setup.prepare(Recipe(model=model, limit=20)).fresh_model()
+    inside = {id(p) for p in freezing.head(network).parameters()}
+    own = [name for name, p in network.named_parameters() if id(p) not in inside]
+    starts = [own[i] for i in freezing.stages(network)]
+    if model == "resnet18":
+        assert [name.partition(".")[0] for name in starts] == names.split()
+    else:
+        assert starts[0].startswith("tokens.")
+        assert [name[:17] for name in starts[1:]] == [f"encoder.layers.{i}." for i in range(4)]
+
+
+def test_gradual_unfreezing_moves_stage_after_stage_and_resumes_bit_for_bit(tmp_path, monkeypatch):
+    recipe = Recipe().replace(**{**CNN, "epochs": 5}, unfreeze_every=2)
+    seen, real = [], Record.write_checkpoint
+
+    def kept(self, state, save):
+        seen.append({k: v.clone() for k, v in state["model"].items()})
+        real(self, state, save)
+        if len(seen) == 3 and self.folder.parent.name == "b":
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Record, "write_checkpoint", kept)
+    whole = api.run(recipe=recipe, runs=tmp_path / "a")
+    first = setup.prepare(recipe).fresh_model().state_dict()
+    for key, value in seen[1].items():  # after two epochs the head alone has moved, running statistics included
+        assert torch.equal(value, first[key]) == (not key.startswith("12.")), key
+    for key, value in seen[3].items():
+        assert torch.equal(value, first[key]) == (not key.startswith(("12.", "9."))), key
+    assert not torch.equal(seen[4]["5.running_mean"], first["5.running_mean"])
+    assert torch.equal(seen[4]["1.running_mean"], first["1.running_mean"])
+
+    seen.clear()
+    with pytest.raises(KeyboardInterrupt):
+        api.run(recipe=recipe, runs=tmp_path / "b")
+    again = api.resume(next((tmp_path / "b").iterdir()))
+    assert again.metrics == whole.metrics
+    assert again.epochs == whole.epochs
+    for key, value in whole.record.weights().items():
+        assert (again.record.weights()[key] == value).all()

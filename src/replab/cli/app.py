@@ -47,13 +47,13 @@ def how_to_resume() -> str:
 
 def recipe_settings(given: dict[str, Any]) -> dict[str, Any]:
     """The flags that were given, as a Recipe's keys."""
-    from replab.recipe import parse_seconds, parse_settings
+    from replab.recipe_text import parse_seconds, parse_settings
 
     direct = (
         "lr", "epochs", "trials", "seed", "batch_size", "optimizer", "momentum", "schedule", "weight_decay",
         "clip_value", "clip_norm", "loss", "label_smoothing", "augment", "augmented_copy", "normalise", "size", "limit",
-        "backend", "device", "pretrained", "weights", "freeze", "freeze_until", "lr_backbone", "head", "feature_cache",
-        "mup", "base_width",
+        "classes", "per_class", "backend", "device", "pretrained", "weights", "freeze", "freeze_until",
+        "unfreeze_every", "lr_backbone", "head", "neighbours", "metric", "feature_cache", "mup", "base_width",
     )  # fmt: skip
     settings = {key: given[key] for key in direct if given.get(key) is not None}
     if given.get("budget"):

@@ -49,6 +49,8 @@ def run(
     ] = None,
     size: Annotated[int | None, typer.Option(help="resize the images to this many pixels square")] = None,
     limit: Annotated[int | None, typer.Option(help="use at most this many images")] = None,
+    classes: Annotated[str | None, typer.Option(help="these classes alone, by name or place: cat,dog or 0,1,2")] = None,
+    per_class: Annotated[int | None, typer.Option(help="at most this many training images of each class")] = None,
     set_: Annotated[list[str] | None, typer.Option("--set", help="a parameter of the model: channels=[16,32]")] = None,
     search: Annotated[
         list[str] | None, typer.Option("--search", help="search a parameter too: weight_decay=[1e-5,1e-2]")
@@ -60,7 +62,12 @@ def run(
     freeze: Annotated[bool | None, typer.Option("--freeze", help="train the head alone")] = None,
     freeze_until: Annotated[str | None, typer.Option(help="freeze what comes before this layer")] = None,
     lr_backbone: Annotated[float | None, typer.Option(help="learning rate of all but the head")] = None,
-    head: Annotated[str | None, typer.Option(help="linear or mlp [linear]")] = None,
+    unfreeze_every: Annotated[
+        int | None, typer.Option(help="train the head, then a stage more every so many epochs, backwards")
+    ] = None,
+    head: Annotated[str | None, typer.Option(help="linear, mlp, logistic or knn [linear]")] = None,
+    neighbours: Annotated[int | None, typer.Option(help="k of --head knn (left out: searched)")] = None,
+    metric: Annotated[str | None, typer.Option(help="of --head knn: cosine or euclidean [cosine]")] = None,
     feature_cache: Annotated[
         bool | None,
         typer.Option("--feature-cache/--no-feature-cache", help="a frozen backbone sees each image once [yes]"),
@@ -131,7 +138,7 @@ def transfer(
     low: Annotated[float, typer.Option(help="the lowest rate")] = 1e-4,
     high: Annotated[float, typer.Option(help="the highest rate")] = 1e-1,
     epochs: Annotated[int, typer.Option(help="of each training")] = 3,
-    limit: Annotated[int | None, typer.Option(help="use at most this many images")] = None,
+    limit: Annotated[int | None, typer.Option(help="images for training and validation [a fifth of them]")] = None,
     seed: Annotated[int | None, typer.Option(help="[3407]")] = None,
     set_: Annotated[list[str] | None, typer.Option("--set", help="a parameter of the model: depth=2")] = None,
     out: Annotated[
@@ -145,6 +152,7 @@ def transfer(
     from replab import transfer as transferring
     from replab.errors import RecipeError
     from replab.figures.style import save
+    from replab.figures.transfer import coordinates
     from replab.figures.transfer import transfer as draw
     from replab.progress import Progress
     from replab.recipe import Recipe
@@ -152,11 +160,16 @@ def transfer(
     if not all(word.strip().isdigit() for word in widths.split(",")) or rates < 3 or not 0 < low < high:
         raise RecipeError(f"transfer takes --widths 64,128,256, --rates from 3 and 0 < --low < --high, got {widths}")
     settings = recipe_settings({"limit": limit, "seed": seed, "set_": set_})
-    recipe = Recipe(model=model, data=data or "digits", epochs=epochs, lr=low).replace(**settings)
+    search = {"fraction": 1.0} if limit else {}
+    recipe = Recipe(model=model, data=data or "digits", epochs=epochs, lr=low).replace(search=search, **settings)
     sizes = [int(word) for word in widths.split(",")]
     found = transferring.measure(recipe, sizes, transferring.rates(low, high, rates), Progress(quiet), sayer(quiet))
     rows = [point.to_dict() for point in found]
     save(draw(rows, f"{model} on {recipe.data}, {epochs} epochs"), out)
     out.with_suffix(".json").write_text(json.dumps(rows, indent=1) + "\n")
+    checked = transferring.coordinate_check(recipe, sizes)
+    beside = out.with_name(f"{out.stem}-coordinates.png")
+    save(coordinates(checked, f"{model} on {recipe.data}: sizes of outputs by width"), beside)
     print(transferring.verdict(found))
-    print(f"figure: {out}")
+    print(transferring.check_verdict(checked))
+    print(f"figures: {out}, {beside}")

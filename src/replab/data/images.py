@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from replab.errors import DataError
+from replab.errors import DataError, UnknownName
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,33 @@ class Images:
         if n >= len(self):
             return self
         return self.subset(stratified(self.labels, len(self), n / len(self), seed))
+
+    def of_classes(self, wanted: Sequence[str]) -> Images:
+        """Those of some classes, given by name or, where none is called so, by place; they are numbered anew."""
+        if self.labels is None:
+            raise DataError("classes can be picked of labelled images, and these have none; leave --classes out")
+        places = []
+        for word in wanted:
+            by_place = word.isdigit() and int(word) < len(self.classes)
+            if word not in self.classes and not by_place:
+                raise UnknownName("class", word, self.classes, "known: " + ", ".join(self.classes))
+            places.append(self.classes.index(word) if word in self.classes else int(word))
+        if len(set(places)) != len(places) or len(places) < 2:
+            raise DataError(f"classes must be two or more different ones, got {', '.join(wanted)}")
+        kept = np.flatnonzero(np.isin(self.labels, places))
+        numbers = {place: i for i, place in enumerate(places)}
+        labels = np.array([numbers[int(c)] for c in self.labels[kept]], np.int64)
+        return replace(
+            self, pixels=self.pixels[kept], labels=labels, classes=tuple(self.classes[place] for place in places)
+        )
+
+    def few(self, each: int, seed: int) -> Images:
+        """At most this many of each class, drawn by seed."""
+        if self.labels is None:
+            raise DataError("images are counted by class where they have one, and these do not; use --limit")
+        rng = np.random.default_rng(seed)
+        drawn = [rng.permutation(np.flatnonzero(self.labels == c))[:each] for c in range(len(self.classes))]
+        return self.subset(np.sort(np.concatenate(drawn)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,12 +7,12 @@ listed in no time; what is no source's name is taken for a path to a folder or z
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 
-from replab.data.images import Dataset
+from replab.data.images import Dataset, Images
 from replab.errors import DataError, UnknownName
 
 # called with (size=None | side to resize to, seed=for what the source draws); gives all images
@@ -39,11 +39,20 @@ def describe(name: str) -> str:
     return _get(name)[1]
 
 
-def load(name_or_path: str, *, size: int | None = None, seed: int = 3407, limit: int | None = None) -> Dataset:
+def load(
+    name_or_path: str,
+    *,
+    size: int | None = None,
+    seed: int = 3407,
+    limit: int | None = None,
+    classes: Sequence[str] = (),
+    per_class: int | None = None,
+) -> Dataset:
     """Images of a source, or of a folder or zip of them (`digits` is the source, `./digits` a folder).
 
     `size` resizes the short side and crops the centre square; `seed` draws the test images where the data has
     no split of its own, and the `limit` images kept of each half (stratified, at least one a class).
+    `classes` keeps some classes alone, `per_class` so many training images of each; test images stay all.
     """
     if size is not None and size < 1:
         raise DataError(f"size must be at least 1 pixel, got {size}; leave it out to keep the images' own")
@@ -54,10 +63,20 @@ def load(name_or_path: str, *, size: int | None = None, seed: int = 3407, limit:
         data = _get(text)[0](size=size, seed=seed)
     else:
         data = _from_path(text, size, seed)
+    if classes:
+        both = (data.train.of_classes(classes), data.test.of_classes(classes))
+        data = _other(data, *both, f"classes {both[0].classes}")
+    if per_class is not None:
+        data = _other(data, data.train.few(per_class, seed), data.test, f"{per_class} a class, seed {seed}")
     if limit is None or limit >= max(len(data.train), len(data.test)):
         return data
-    fingerprint = sha256(f"{data.fingerprint} limit {limit} seed {seed}".encode()).hexdigest()
-    return replace(data, train=data.train.take(limit, seed), test=data.test.take(limit, seed), fingerprint=fingerprint)
+    return _other(data, data.train.take(limit, seed), data.test.take(limit, seed), f"limit {limit} seed {seed}")
+
+
+def _other(data: Dataset, train: Images, test: Images, how: str) -> Dataset:
+    """Other images, so another fingerprint."""
+    fingerprint = sha256(f"{data.fingerprint} {how}".encode()).hexdigest()
+    return replace(data, train=train, test=test, fingerprint=fingerprint)
 
 
 def _from_path(text: str, size: int | None, seed: int) -> Dataset:

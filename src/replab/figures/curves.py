@@ -12,7 +12,7 @@ from matplotlib.ticker import MaxNLocator
 from replab.figures import labels, style
 
 SPLITS = ("train", "validation", "val", "test")
-NOT_DRAWN = {"epoch", "lr", "seconds", "time", "step", "steps", "images", "ece", "se"}
+NOT_DRAWN = {"epoch", "lr", "seconds", "time", "step", "steps", "images", "ece", "se", "gradient", "iterations"}
 NAMES = {"mse": "MSE", "kl": "KL", "bce": "BCE", "elbo": "ELBO", "fid": "FID"}
 PARTS = {"d": "discriminator", "g": "generator"}
 

@@ -1,4 +1,4 @@
-"""Loss against learning rate, a line a width: standard on the left, muP on the right."""
+"""Loss against learning rate, a line a width, standard on the left and muP on the right; and the coordinate check."""
 
 from __future__ import annotations
 
@@ -38,17 +38,26 @@ def transfer(points: Sequence[Mapping[str, Any]], title: str = "") -> Figure:
     return figure
 
 
-def coordinates(by_way: Mapping[str, Mapping[int, Sequence[float]]], what: str, title: str = "") -> Figure:
-    """Mean size of an output by width, a line a training step: level lines pass the coordinate check."""
-    figure = style.new(4.2 * len(by_way), 3.2, title)
-    axes = figure.subplots(1, len(by_way), sharey=True, squeeze=False)[0]
-    for ax, (way, by_width) in zip(axes, by_way.items()):
-        style.dress(ax, "width", f"mean |{what}|" if ax is axes[0] else "", way)
-        widths = sorted(by_width)
-        for step in range(len(by_width[widths[0]])):
-            ax.plot(widths, [by_width[w][step] for w in widths], marker="o", markersize=3,
-                    color=style.colour(step), label=f"step {step}")  # fmt: skip
-        ax.set(xscale="log", yscale="log")
-        ax.set_xticks(widths, [str(w) for w in widths], minor=False)
-    axes[-1].legend(frameon=False, fontsize=style.SMALL)
+def coordinates(sizes: Mapping[str, Mapping[str, Mapping[int, Sequence[float]]]], title: str = "") -> Figure:
+    """Mean |output| against width, a line a training step: a row a layer, a column a parametrisation.
+
+    Lines that stay level pass the coordinate check; those that rise blow up with width.
+    """
+    if not sizes:
+        return style.message("nothing was measured", title)
+    ways = list(next(iter(sizes.values())))
+    figure = style.new(4.2 * len(ways), 2.7 * len(sizes) + 0.3, title)
+    axes = figure.subplots(len(sizes), len(ways), sharex=True, sharey="row", squeeze=False)
+    for place, (layer, by_way) in enumerate(sizes.items()):
+        for ax, (way, by_width) in zip(axes[place], by_way.items()):
+            label = f"mean |{layer}|" if way == ways[0] else ""
+            style.dress(ax, "width" if place == len(sizes) - 1 else "", label, "" if place else way)
+            widths = sorted(by_width)
+            for step in range(len(by_width[widths[0]])):
+                ax.plot(widths, [by_width[w][step] for w in widths], marker="o", markersize=3,
+                        color=style.colour(step), label=f"step {step}")  # fmt: skip
+            ax.set(xscale="log", yscale="log")
+            ax.set_xticks(widths, [str(w) for w in widths], minor=False)
+            ax.minorticks_off()
+    axes[0][0].legend(frameon=False, fontsize=style.SMALL)
     return figure

@@ -36,7 +36,7 @@ class Autoencoder(nn.Module):
         layers: list[nn.Module] = []
         fan_in = image.channels
         for fan_out in CHANNELS:
-            layers += [*conv_bn_relu(fan_in, fan_out), nn.MaxPool2d(2)]
+            layers += conv_bn_relu(fan_in, fan_out, pool=2)
             fan_in = fan_out
         self.encoder = nn.Sequential(*layers, nn.Flatten())
         features = fan_in * (image.height // 8) * (image.width // 8)

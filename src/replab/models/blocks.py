@@ -4,11 +4,19 @@ from torch import nn
 
 
 def conv_bn_relu(
-    fan_in: int, fan_out: int, *, kernel: int = 3, bias: bool = True, batch_norm: bool = True
+    fan_in: int, fan_out: int, *, kernel: int = 3, bias: bool = True, batch_norm: bool = True, pool: int = 1
 ) -> list[nn.Module]:
-    """The layers, at unchanged height and width (odd kernels)."""
-    conv = nn.Conv2d(fan_in, fan_out, kernel, padding=kernel // 2, bias=bias)
-    return [conv, nn.BatchNorm2d(fan_out), nn.ReLU()] if batch_norm else [conv, nn.ReLU()]
+    """The layers, at unchanged height and width (odd kernels), then max-pooled where `pool` is over 1.
+
+    The pool stands before the ReLU, which is the same function and gradient (the largest of clipped values is the
+    clipped largest one) on a quarter of the values.
+    """
+    layers: list[nn.Module] = [nn.Conv2d(fan_in, fan_out, kernel, padding=kernel // 2, bias=bias)]
+    if batch_norm:
+        layers.append(nn.BatchNorm2d(fan_out))
+    if pool > 1:
+        layers.append(nn.MaxPool2d(pool))
+    return [*layers, nn.ReLU()]
 
 
 def shortcut(fan_in: int, fan_out: int, stride: int, *, kernel: int = 1, bias: bool = False) -> nn.Module:
