@@ -96,7 +96,8 @@ def figures(record: Record, kept: dict[str, np.ndarray], seen: dict[str, Any]) -
     if "around_centres" in kept:
         found["around_centres"] = lambda: grid(kept["around_centres"], title="around each K-means centre, row by row")
     if "interpolation" in kept:
-        found["interpolation"] = lambda: grid(kept["interpolation"], title="from one test image to another, row by row")
+        ends = "test image" if "originals" in kept else "draw of noise"  # a GAN encodes no images
+        found["interpolation"] = lambda: grid(kept["interpolation"], title=f"from one {ends} to another, row by row")
     if "codebook_usage" in kept:
         found["codebook"] = lambda: codebook(kept["codebook_usage"])
     if "embedding" in kept:

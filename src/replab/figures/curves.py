@@ -13,7 +13,7 @@ from replab.figures import labels, style
 
 SPLITS = ("train", "validation", "val", "test")
 NOT_DRAWN = {"epoch", "lr", "seconds", "time", "step", "steps", "images", "ece", "se", "gradient", "iterations"}
-NAMES = {"mse": "MSE", "kl": "KL", "bce": "BCE", "elbo": "ELBO", "fid": "FID"}
+NAMES = {"mse": "MSE", "kl": "KL", "bce": "BCE", "elbo": "ELBO", "fid": "FID", "real": "share taken for real"}
 PARTS = {"d": "discriminator", "g": "generator"}
 
 

@@ -115,3 +115,8 @@ def test_runs_without_accuracy_leave_one_panel(look):
 @pytest.mark.filterwarnings("ignore:Glyph")
 def test_names_are_text_and_not_formulas(look, name):
     assert name in look(curves_of({name: rows(3)}))
+
+
+def test_a_critics_share_has_a_name_of_its_own(look):
+    look(figure := curves([{"epoch": 1.0, "train_critic_loss": 1.2, "test_taken_for_real": 0.6}]))
+    assert [ax.get_title(loc="left") for ax in figure.axes] == ["loss", "share taken for real"]
