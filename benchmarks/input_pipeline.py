@@ -49,7 +49,7 @@ class OneByOne(Dataset):
         return len(self.pixels)
 
     def __getitem__(self, i: int):
-        return self.transform(Image.fromarray(self.pixels[i])), self.labels[i]
+        return self.transform(Image.fromarray(self.pixels[i].squeeze())), self.labels[i]  # gray images have two dimensions
 
 
 def rate(epoch: Callable, n: int) -> float:
