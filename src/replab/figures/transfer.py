@@ -59,5 +59,6 @@ def coordinates(sizes: Mapping[str, Mapping[str, Mapping[int, Sequence[float]]]]
             ax.set(xscale="log", yscale="log")
             ax.set_xticks(widths, [str(w) for w in widths], minor=False)
             ax.minorticks_off()
-    axes[0][0].legend(frameon=False, fontsize=style.SMALL)
+    lines = axes[0][0].get_legend_handles_labels()
+    figure.legend(*lines, loc="outside right center", frameon=False, fontsize=style.SMALL)
     return figure
