@@ -61,6 +61,7 @@ def array(tensor: Any) -> np.ndarray:
 
 def get(name: str) -> Backend:
     if name == "torch":
+        from mytorch import memory  # noqa: F401  keeps freed memory: its own words say why, and how to prevent it
         from replab.model_file import import_file
 
         return Backend("torch", torch, lambda t: t, importlib.import_module, import_file)

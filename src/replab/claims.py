@@ -34,7 +34,12 @@ def evaluate(claim: Claim, lookup: Lookup) -> Judged:
     """holds when every check does; does not hold when one is contradicted; else within noise."""
     if claim.not_run:
         return Judged(NOT_RUN, claim.not_run)
-    rows = dict.fromkeys((row, check.measure) for check in claim.checks for row in (*check.runs, *check.control))
+    rows = dict.fromkeys(
+        (row, measure)
+        for check in claim.checks
+        for side, measure in zip((check.runs, check.control), check.measures)
+        for row in side
+    )
     found = {key: lookup(*key) for key in rows}
     missing = dict.fromkeys(row for (row, _), value in found.items() if value is None)
     if missing:
@@ -43,14 +48,15 @@ def evaluate(claim: Claim, lookup: Lookup) -> Judged:
     for check in claim.checks:
         for run in check.runs:
             for control in check.control:
-                a, b = found[run, check.measure], found[control, check.measure]
+                a, b = found[run, check.measures[0]], found[control, check.measures[1]]
                 assert a is not None
                 assert b is not None
                 if a.data != b.data:
                     return Judged(NOT_RUN, f"{run} is measured on {a.data}, {control} on {b.data}")
                 word, text = compare(check, a.summary, b.summary)
                 verdicts.append(word)
-                said.append(f"{run} against {control}: {text}" + _reduced(a, b))
+                against = control if run != control else "itself"
+                said.append(f"{run} against {against}: {text}" + _reduced(a, b))
     word = FAILS if FAILS in verdicts else NOISE if NOISE in verdicts else HOLDS
     return Judged(word, "; ".join(said))
 
@@ -58,8 +64,13 @@ def evaluate(claim: Claim, lookup: Lookup) -> Judged:
 def compare(check: Check, run: Summary, control: Summary) -> tuple[str, str]:
     """The difference run - control against 2 standard errors of it."""
     gap, noise = run.mean - control.mean, 2 * math.hypot(run.error, control.error)
-    measure = MEASURES[check.measure]
-    text = f"{gap:+.2f} ± {noise:.2f} {measure.unit} {measure.label} (n = {run.n} and {control.n})".replace("  ", " ")
+    measure, other = (MEASURES[name] for name in check.measures)
+    what = (
+        measure.label
+        if other == measure
+        else f"{measure.label} ({run.mean:.2f}) over {other.label} ({control.mean:.2f})"
+    )
+    text = f"{gap:+.2f} ± {noise:.2f} {measure.unit} {what} (n = {run.n} and {control.n})".replace("  ", " ")
     if check.expect == "within":
         distance = abs(gap)
         return (HOLDS if distance <= check.margin else FAILS if distance > check.margin + noise else NOISE), text

@@ -55,7 +55,8 @@ def lines(record: Record) -> list[tuple[str, str]]:
             (
                 "class by p(x|y)",
                 f"{found['accuracy']:.2%} per image; one sample {found['one_sample_accuracy']:.2%};"
-                f" a batch's total loss, as published: {found['batch_total_accuracy']:.2%}",
+                f" a batch's total loss, as published: {found['batch_total_accuracy']:.2%};"
+                f" another label adds {found['label_swap']:.3g} to an image's loss",
             )
         )
     if "perplexity" in found:

@@ -37,6 +37,14 @@ class Entry:
     commit: str
     command: str
     recipe: str  # identity(): what it was measured with
+    size: int | None = None  # images of another size than the row's,
+    limit: int | None = None  # or but so many of them
+
+    @property
+    def images(self) -> str:
+        """The data set, and in what it differs from the row's: to every verdict that is another data set."""
+        name = self.data if self.size is None else f"{self.data} at {self.size}x{self.size}"
+        return name if self.limit is None else f"{self.limit:,} images of {name}"
 
 
 @dataclass(frozen=True)
@@ -110,7 +118,7 @@ def groups(known: Published, entries: Iterable[Entry]) -> list[Group]:
     """The fullest group of each (row, way, data): published epochs before others, then more epochs, then seeds."""
     seeds: dict[tuple[str, str, str, int | None], dict[int, Entry]] = {}
     for entry in entries:
-        key = (entry.id, entry.way, entry.data, entry.epochs if entry.way == FIXED else None)
+        key = (entry.id, entry.way, entry.images, entry.epochs if entry.way == FIXED else None)
         seeds.setdefault(key, {})[entry.seed] = entry  # the latest of a seed
     best: dict[tuple[str, str, str], Group] = {}
     for (name, way, data, epochs), found in seeds.items():

@@ -86,7 +86,9 @@ def readme_table(known: Published, entries: Sequence[Entry]) -> str:
     rows = ledger.lines(known, entries)
     first = {row.id: row.figures[0].measure for row in known.rows.values() if row.figures}
     labels = {name: ledger.MEASURES[m].label for name, m in first.items() if m in ledger.MEASURES}
-    shown = [r for r in rows if r["n"] and (r["figure"] == labels[r["id"]] or r["way"] == "right")]
+    right = {row.id: next((f.measure for f in row.figures if f.right), "") for row in known.rows.values()}
+    beside = {name: ledger.MEASURES[m].label for name, m in right.items() if m in ledger.MEASURES}
+    shown = [r for r in rows if r["n"] and r["figure"] in (labels[r["id"]], beside.get(r["id"]))]
     judged = [c for c in ledger.claim_lines(known, entries) if c["verdict"] != "not run"]
     absent = len({r["id"] for r in rows} - {r["id"] for r in rows if r["n"]})
     parts = []

@@ -60,6 +60,12 @@ class Check:
     expect: str  # higher, lower or within
     measure: str = "test_accuracy"
     margin: float = 0.0
+    control_measure: str = ""  # where the control is measured another way; "": as the runs are
+
+    @property
+    def measures(self) -> tuple[str, str]:
+        """Of the runs, of the control."""
+        return self.measure, self.control_measure or self.measure
 
 
 @dataclass(frozen=True)
@@ -139,8 +145,9 @@ def _claim(values: dict[str, Any], rows: set[str]) -> Claim:
         found = Check(**{**check, "runs": tuple(check["runs"]), "control": tuple(check["control"])})
         if found.expect not in ("higher", "lower", "within"):
             raise RecipeError(f"{name}: expect must be higher, lower or within, got {found.expect!r}")
-        if found.measure not in MEASURES:
-            raise UnknownName("measure", found.measure, MEASURES, f"in {name}; known: {', '.join(MEASURES)}")
+        for measure in found.measures:
+            if measure not in MEASURES:
+                raise UnknownName("measure", measure, MEASURES, f"in {name}; known: {', '.join(MEASURES)}")
         checks.append(found)
     _no_more({k: v for k, v in values.items() if k not in Claim.__dataclass_fields__}, name)
     return Claim(checks=tuple(checks), **values)

@@ -40,22 +40,32 @@ class Outcome:
 
 
 def plan(
-    rows: Sequence[Row], *, seeds: int = 1, data: str | None = None, epochs: int | None = None, search: bool = False
+    rows: Sequence[Row],
+    *,
+    seeds: int = 1,
+    data: str | None = None,
+    epochs: int | None = None,
+    search: bool = False,
+    size: int | None = None,
+    limit: int | None = None,
 ) -> list[Job]:
     """Every job that was asked for, the first seed of each row before the second of any."""
     if seeds < 1:
         raise RecipeError(f"seeds must be at least 1, got {seeds}")
     if search and epochs is not None:
         raise RecipeError(f"--search finds the epochs, got --epochs {epochs} too; leave one of them out")
-    return [_job(row, number, data, epochs, search) for number in range(seeds) for row in rows if not row.not_run]
+    other = {"data": data, "size": size, "limit": limit}
+    return [_job(row, number, other, epochs, search) for number in range(seeds) for row in rows if not row.not_run]
 
 
-def _job(row: Row, number: int, data: str | None, epochs: int | None, search: bool) -> Job:
+def _job(row: Row, number: int, other: dict[str, Any], epochs: int | None, search: bool) -> Job:
+    """`other`: images than the published ones, by the recipe's names."""
     recipe = row.search_recipe() if search else row.recipe
-    recipe = recipe.replace(seed=row.recipe.seed + number, data=data or recipe.data)
+    other = {k: v for k, v in other.items() if v is not None and v != getattr(row.recipe, k)}
+    recipe = recipe.replace(seed=row.recipe.seed + number, **other)
     words = ["replab", "replicate", row.id, "--seeds", str(number + 1)]
-    if data and data != row.recipe.data:
-        words += ["--data", Path(data).name]
+    for key, value in other.items():
+        words += [f"--{key}", Path(value).name if key == "data" else str(value)]
     if epochs is not None:
         recipe = recipe.replace(epochs=epochs)
         words += ["--epochs", str(epochs)]
@@ -174,6 +184,8 @@ def measure(run: Run, job: Job) -> Entry:
         commit=environment.get("commit") or "none",
         command=job.command,
         recipe=ledger.identity(job.recipe),
+        size=job.recipe.size if job.recipe.size != job.row.recipe.size else None,
+        limit=job.recipe.limit if job.recipe.limit != job.row.recipe.limit else None,
     )
 
 

@@ -158,10 +158,14 @@ def _study(recipe: Recipe, space: Mapping[str, Any], told: list[Trial]) -> optun
     return study
 
 
-def on_course(losses: list[float], epochs_left: int, least: float) -> bool:
-    """Whether a trial would still reach the least value found if its loss kept falling at its pace of three epochs."""
-    pace = (losses[-4] - losses[-1]) / 3 if len(losses) > 3 else math.inf
-    return losses[-1] - pace * epochs_left <= least
+def on_course(losses: list[float], epochs: int, least: float) -> bool:
+    """Whether a trial will still reach the least value found, if its loss falls like a + b / epoch, as curves about do.
+
+    The pace at epoch t is then b / t², and b / t - b / epochs is still to come.
+    """
+    t = len(losses)
+    pace = (losses[-4] - losses[-1]) / 3 if t > 3 else math.inf
+    return losses[-1] - pace * t * (1 - t / epochs) <= least
 
 
 def _trial(
@@ -188,7 +192,7 @@ def _trial(
             if len(losses) - best_epoch >= patience:
                 break
             # Equal epochs are unfair to small rates: behind the median is not enough, it must also be past catching up.
-            if asked.should_prune() and not on_course(losses, epochs - len(losses), least):
+            if asked.should_prune() and not on_course(losses, epochs, least):
                 state, reason = "pruned", f"behind the median at epoch {len(losses)}, and too slow to catch up"
                 break
     except (Diverged, ModelError) as fault:  # a model that cannot be built with these parameters fails its trial alone
@@ -202,8 +206,8 @@ def _trial(
 def best(trials: list[Trial], choose: str = "best") -> Trial:
     """The complete trial of least value; a pruned one had no chance to be measured to its end.
 
-    `one-standard-error`: the smallest rate among those that are as good but for noise. The least of many noisy minima
-    favours large rates, whose curves jump; the model that counts is the last epoch's, and small rates end steadily.
+    `one-standard-error`: the middle rate of those that are as good but for noise. The least of many noisy minima
+    favours large rates, whose curves jump; the smallest rate takes the most epochs for nothing.
     """
     complete = [t for t in trials if t.state == "complete" and t.value is not None]
     if not complete:
@@ -212,7 +216,8 @@ def best(trials: list[Trial], choose: str = "best") -> Trial:
     least = min(complete, key=_value)
     if choose == "best" or "lr" not in least.params:
         return least
-    return min((t for t in complete if _value(t) <= _value(least) + least.error), key=lambda t: t.params["lr"])
+    as_good = sorted((t for t in complete if _value(t) <= _value(least) + least.error), key=lambda t: t.params["lr"])
+    return as_good[(len(as_good) - 1) // 2]
 
 
 def _value(trial: Trial) -> float:

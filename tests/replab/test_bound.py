@@ -86,3 +86,11 @@ def test_bits_per_dimension_of_a_known_density(images):
     bits = -(exact.mean() / 4 + np.log(1 / 255)) / np.log(2)
     assert found["bits_per_dim"] == pytest.approx(bits, rel=1e-4)
     assert found["bits_per_dim_fitted"] == pytest.approx(bits, rel=1e-4)
+
+
+def test_swapping_the_label_costs_what_the_other_labels_lose():
+    losses = np.array([[1.0, 3.0, 5.0], [4.0, 2.0, 2.0]])
+    found = bound.class_accuracies(-losses, losses, np.array([0, 1]), 2)
+    assert found["label_swap"] == pytest.approx(((3 + 5) / 2 - 1 + (4 + 2) / 2 - 2) / 2)
+    same = bound.class_accuracies(np.zeros((2, 3)), np.ones((2, 3)), np.array([0, 1]), 2)
+    assert same["label_swap"] == pytest.approx(0)

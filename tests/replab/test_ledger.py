@@ -202,6 +202,31 @@ def test_claims_are_judged_from_the_rows():
     assert (judged["verdict"], judged["data"]) == ("holds", "mnist")
 
 
+def test_fewer_or_smaller_images_are_another_data_set():
+    small = entry(size=16, limit=5000)
+    assert {line["data"] for line in ledger.lines(KNOWN, [small]) if line["n"]} == {"5,000 images of mnist at 16x16"}
+    judged = next(line for line in ledger.lines(KNOWN, [small]) if line["n"])
+    assert judged["verdict"] == "not comparable"
+    assert "on 5,000 images of mnist at 16x16, not mnist" in judged["reason"]
+    assert ledger.claim_lines(KNOWN, [small, entry("lab/b", 80.0)])[0]["verdict"] == "not run"
+
+
+def test_a_control_may_be_another_measure_of_the_same_run():
+    """The label of a CVAE: the right way against the published rule, both of notes/cvae."""
+    claim = published().claims["notes/claim-cvae-label"]
+
+    def judged(right, rule):
+        values = {"test_accuracy": right, "batch_total_accuracy": rule}
+        return claims.evaluate(claim, lambda row, m: claims.Found(Summary(values[m], None, 0.3, 1), "mnist"))
+
+    assert judged(10.4, 10.2).verdict == "holds"
+    found = judged(92.0, 10.2)
+    assert found.verdict == "does not hold"
+    assert "notes/cvae against itself: +81.80 ± 0.85 %" in found.reason
+    assert "(92.00) over class of a batch's least total loss (10.20)" in found.reason
+    assert claims.evaluate(claim, lambda row, measure: None).reason == "needs notes/cvae"
+
+
 def test_files_are_generated_from_the_raw_rows(tmp_path):
     results = tmp_path / "results"
     (tmp_path / "README.md").write_text("before\n<!-- ledger -->\nstale\n<!-- /ledger -->\nafter\n")
@@ -257,7 +282,7 @@ def test_the_committed_rows_were_measured_with_todays_recipes():
     for kept in ledger.read(ROOT / "results"):
         row = published().rows[kept.id]
         recipe = row.recipe.replace(epochs=kept.epochs) if kept.way == FIXED else row.search_recipe()
-        recipe = recipe.replace(seed=kept.seed, data=kept.data)
+        recipe = recipe.replace(seed=kept.seed, data=kept.data, size=kept.size or recipe.size, limit=kept.limit)
         assert ledger.identity(recipe) == kept.recipe, f"{kept.id} was changed after seed {kept.seed} was measured"
         assert not re.search(r"(^|[\s=])/|@", kept.hardware + " " + kept.command), json.dumps(kept.command)
         assert kept.command.startswith(f"replab replicate {kept.id} ")

@@ -52,6 +52,18 @@ def test_the_head_adds_gamma_times_cross_entropy_and_gamma_0_leaves_it_untaught(
     assert control.mean.weight.grad.any()
 
 
+@pytest.mark.parametrize("name", ["vae", "cvae", "vq-vae"])
+def test_no_phase_of_the_lattice_starts_saturated(name):
+    """Squared error has no gradient through a saturated sigmoid: such pixels would stay white dots for good."""
+    for seed in range(12):
+        torch.manual_seed(seed)
+        model = registry.builder(name)(ImageSpec(1, 16, 16, 10))
+        with torch.no_grad():
+            made = model(torch.rand(8, 1, 16, 16))
+        phases = torch.stack([made[:, :, i::4, j::4].mean() for i in range(4) for j in range(4)])
+        assert 0.25 < phases.min() < phases.max() < 0.75
+
+
 @pytest.mark.parametrize("name", ["vae", "cvae", "cvae-head"])
 def test_every_parameter_gets_a_gradient(name):
     model, batch = model_and_batch(name)

@@ -53,6 +53,9 @@ def test_commands_repeat_the_job_anywhere():
     search = replication.plan([KNOWN.rows["notes/mlp"]], search=True)[0]
     assert search.command == "replab replicate notes/mlp --seeds 1 --search"
     assert search.recipe.lr is None
+    few = replication.plan([KNOWN.rows["notes/dcgan"]], data="mnist", size=28, limit=9000, epochs=5)[0]
+    assert few.command == "replab replicate notes/dcgan --seeds 1 --data mnist --size 28 --limit 9000 --epochs 5"
+    assert (few.recipe.size, few.recipe.limit) == (28, 9000)
 
 
 def test_impossible_wishes_are_refused():

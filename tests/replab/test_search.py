@@ -183,18 +183,20 @@ def test_pruning_waits_for_a_fair_number_of_epochs():
 
 
 def test_a_trial_on_course_is_not_pruned():
-    """Behind the median at every epoch, but falling fast enough to reach the best by the last one."""
+    """Behind the median at every epoch, but falling like a curve that reaches the best by the last one."""
     recipe = small(trials=6, max_epochs=50, patience=40, prune=True)
-    catching_up = [100.0 - 2.1 * e for e in range(50)]
+    catching_up = [100.0 / e - 2 for e in range(1, 51)]
     assert trials_of(recipe, good_then(catching_up))[-1].state == "complete"
-    too_slow = [100.0 - 0.5 * e for e in range(50)]
+    too_slow = [100.0 / e + 3 for e in range(1, 51)]
     assert trials_of(recipe, good_then(too_slow))[-1].state == "pruned"
 
 
 def test_on_course_by_hand():
-    assert on_course([5.0, 4.0, 3.0, 2.0], epochs_left=2, least=0.5)  # a unit an epoch: 0 at the end
-    assert not on_course([5.0, 4.9, 4.8, 4.7], epochs_left=10, least=0.5)
-    assert on_course([9.0], epochs_left=1, least=0.1)  # too early to tell
+    falling = [1 + 8 / epoch for epoch in range(1, 11)]  # 1.8 at epoch 10, 1.16 at epoch 50
+    assert on_course(falling, epochs=50, least=1.2)
+    assert not on_course(falling, epochs=50, least=0.7)  # at an even pace it would be there in a few epochs
+    assert not on_course(falling, epochs=12, least=1.4)  # too few epochs left
+    assert on_course([9.0], epochs=2, least=0.1)  # too early to tell
 
 
 def test_nothing_is_pruned_before_there_is_something_to_compare_with():
@@ -239,9 +241,9 @@ def test_best_is_the_least_complete_value():
     assert best(found, "best").number == 2
 
 
-def test_one_standard_error_takes_the_smallest_rate_that_is_as_good():
+def test_one_standard_error_takes_the_middle_rate_of_those_as_good():
     found = [trial(0, 1.0, 0.3, error=0.05), trial(1, 1.04, 0.01), trial(2, 1.06, 0.001), trial(3, 1.02, 0.1)]
-    assert best(found, "one-standard-error").number == 1
+    assert best(found, "one-standard-error").number == 3
     assert best([trial(0, 1.0, 0.3, error=0.0), trial(1, 1.04, 0.01)], "one-standard-error").number == 0
     given_rate = [
         Trial(0, {"weight_decay": 0.1}, "complete", 1.0, 1, 0.5),

@@ -16,7 +16,7 @@ from mytorch.tensor import Tensor
 
 # Longer parameters are updated in pieces of this many values, so that the several passes of one update
 # find them in the processor's cache.
-PIECE = 1 << 16
+PIECE = 1 << 17
 
 
 class Optimizer:

@@ -19,6 +19,8 @@ def replicate(
     seeds: Annotated[int, typer.Option(help="runs of each row, seeds 3407 and on")] = 1,
     data: Annotated[str | None, typer.Option("--data", "-d", help="another variant of the row's data set")] = None,
     epochs: Annotated[int | None, typer.Option(help="other than published; the verdict says so")] = None,
+    size: Annotated[int | None, typer.Option(help="resize the images to this instead; the ledger says so")] = None,
+    limit: Annotated[int | None, typer.Option(help="train and test on this many images; the ledger says so")] = None,
     search: Annotated[bool, typer.Option("--search", help="the whole published search, not its result")] = False,
     budget: Annotated[str | None, typer.Option(help="do what fits in 30m or 2h, say what did not")] = None,
     fast: Annotated[bool, typer.Option("--fast", help="one epoch, few images, every stage; not kept")] = False,
@@ -47,7 +49,7 @@ def replicate(
     from replab import replicate as replication
     from replab.recipe import parse_seconds
 
-    jobs = replication.plan(chosen, seeds=seeds, data=data, epochs=epochs, search=search)
+    jobs = replication.plan(chosen, seeds=seeds, data=data, epochs=epochs, search=search, size=size, limit=limit)
     say = sayer(quiet)
     outcome = replication.replicate(
         jobs, known, results=results, runs=runs, budget=parse_seconds(budget) if budget else None,

@@ -5,7 +5,7 @@ from torch import nn
 from torch.nn import functional
 
 from replab.data.images import ImageSpec
-from replab.models.blocks import conv_bn_relu
+from replab.models.blocks import conv_bn_relu, to_pixels
 
 CHANNELS = (64, 128, 256)  # of the encoder's blocks; the decoder has them backwards
 
@@ -36,7 +36,7 @@ class Autoencoder(nn.Module):
         layers: list[nn.Module] = []
         fan_in = image.channels
         for fan_out in CHANNELS:
-            layers += [*conv_bn_relu(fan_in, fan_out), nn.MaxPool2d(2)]
+            layers += conv_bn_relu(fan_in, fan_out, pool=2)
             fan_in = fan_out
         self.encoder = nn.Sequential(*layers, nn.Flatten())
         features = fan_in * (image.height // 8) * (image.width // 8)
@@ -52,7 +52,7 @@ class Autoencoder(nn.Module):
             nn.ConvTranspose2d(128, 64, 4, stride=2, padding=1),
             nn.BatchNorm2d(64),
             nn.ReLU(),
-            nn.ConvTranspose2d(64, image.channels, 4, stride=2, padding=1),
+            to_pixels(64, image.channels),
             nn.Tanh() if output == "tanh" else nn.Sigmoid(),
         )
         self.head = nn.Linear(features, labels) if head else None

@@ -4,11 +4,19 @@ from torch import nn
 
 
 def conv_bn_relu(
-    fan_in: int, fan_out: int, *, kernel: int = 3, bias: bool = True, batch_norm: bool = True
+    fan_in: int, fan_out: int, *, kernel: int = 3, bias: bool = True, batch_norm: bool = True, pool: int = 1
 ) -> list[nn.Module]:
-    """The layers, at unchanged height and width (odd kernels)."""
-    conv = nn.Conv2d(fan_in, fan_out, kernel, padding=kernel // 2, bias=bias)
-    return [conv, nn.BatchNorm2d(fan_out), nn.ReLU()] if batch_norm else [conv, nn.ReLU()]
+    """The layers, at unchanged height and width (odd kernels), then max-pooled where `pool` is over 1.
+
+    The pool stands before the ReLU, which is the same function and gradient (the largest of clipped values is the
+    clipped largest one) on a quarter of the values.
+    """
+    layers: list[nn.Module] = [nn.Conv2d(fan_in, fan_out, kernel, padding=kernel // 2, bias=bias)]
+    if batch_norm:
+        layers.append(nn.BatchNorm2d(fan_out))
+    if pool > 1:
+        layers.append(nn.MaxPool2d(pool))
+    return [*layers, nn.ReLU()]
 
 
 def shortcut(fan_in: int, fan_out: int, stride: int, *, kernel: int = 1, bias: bool = False) -> nn.Module:
@@ -44,3 +52,18 @@ class Residual(nn.Module):
 
     def forward(self, x):
         return x + self.layers(x)
+
+
+def to_pixels(fan_in: int, channels: int) -> nn.ConvTranspose2d:
+    """The last layer of a decoder: twice the size, logits of pixels, started small.
+
+    Each logit sums 2x2 taps of all inputs, but torch takes a transposed convolution's fan-in from its *outputs*: with
+    one channel the logits start four times too wide. Under sigmoid and squared error a phase of the lattice that starts
+    far out saturates, has no gradient, and stays a white dot every few pixels.
+    """
+    layer = nn.ConvTranspose2d(fan_in, channels, 4, stride=2, padding=1)
+    bound = (4 * fan_in) ** -0.5
+    nn.init.uniform_(layer.weight, -bound, bound)
+    assert layer.bias is not None
+    nn.init.uniform_(layer.bias, -bound, bound)
+    return layer

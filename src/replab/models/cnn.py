@@ -37,7 +37,7 @@ def cnn(
     layers: list[nn.Module] = []
     fan_in = image.channels
     for fan_out, kernel in zip(channels, kernels):
-        layers += [*conv_bn_relu(fan_in, fan_out, kernel=kernel, batch_norm=batch_norm), nn.MaxPool2d(2)]
+        layers += conv_bn_relu(fan_in, fan_out, kernel=kernel, batch_norm=batch_norm, pool=2)
         fan_in = fan_out
     features = channels[-1] * (image.height // shrink) * (image.width // shrink)
     head = [nn.Flatten(), nn.Linear(features, hidden), nn.ReLU(), nn.Dropout(dropout)]

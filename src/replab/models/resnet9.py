@@ -15,13 +15,10 @@ def resnet9(image: ImageSpec) -> nn.Module:
     last = (min(4, rows), min(4, columns))
     return nn.Sequential(
         *conv_bn_relu(image.channels, 64),
-        *conv_bn_relu(64, 128),
-        nn.MaxPool2d(2),
+        *conv_bn_relu(64, 128, pool=2),
         Residual(*conv_bn_relu(128, 128), *conv_bn_relu(128, 128)),
-        *conv_bn_relu(128, 256),
-        nn.MaxPool2d(2),
-        *conv_bn_relu(256, 512),
-        nn.MaxPool2d(2),
+        *conv_bn_relu(128, 256, pool=2),
+        *conv_bn_relu(256, 512, pool=2),
         Residual(*conv_bn_relu(512, 512), *conv_bn_relu(512, 512)),
         nn.MaxPool2d(last),
         nn.Flatten(),

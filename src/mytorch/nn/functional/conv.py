@@ -1,7 +1,7 @@
-"""Convolution and its transpose: a matrix product with the unfolded windows, a block of rows at a time.
+"""Convolution and its transpose: for each output row a matrix product with the windows it sees.
 
 Three array functions do all the work. conv2d runs forward by `correlate` and back by the other two; the
-transposed convolution is the same three in other roles. Blocks keep the unfolded copy small and in the cache.
+transposed convolution is the same three in other roles. Blocks of rows keep the unfolded copy in the cache.
 """
 
 from __future__ import annotations
@@ -16,42 +16,56 @@ from mytorch.tensor import Tensor
 
 from .layout import Pair, Window, batch_first, batch_last, padded, pair
 
-_BLOCK = 1 << 21  # numbers in an unfolded block
+_BLOCK = 1 << 20  # numbers in an unfolded block
 
 
 def _blocks(rows: slice, row_size: int) -> Iterator[range]:
-    """Split output rows so that a block's columns (row_size numbers a row) fit the cache."""
+    """Split output rows so that a block's windows (row_size numbers a row) fit the cache."""
     step = max(1, _BLOCK // max(row_size, 1))
     for start in range(rows.start, rows.stop, step):
         yield range(start, min(start + step, rows.stop))
 
 
-def _matrix(x: np.ndarray, rows: range, groups: int) -> np.ndarray:
-    """Some rows of (C, H, W, N) as (groups, C/groups, rows*W*N), a view."""
-    c, _, w, n = x.shape
-    return x[:, rows.start : rows.stop].reshape(groups, c // groups, len(rows) * w * n)
+def _by_row(x: np.ndarray, rows: range, groups: int) -> np.ndarray:
+    """Some rows of (C, H, W, N) as (groups, rows, C/groups, W*N), a view."""
+    c, h, w, n = x.shape
+    return x.reshape(groups, c // groups, h, w * n)[:, :, rows.start : rows.stop].transpose(0, 2, 1, 3)
 
 
-def _unfold(x: np.ndarray, window: Window, rows: range, columns: int, groups: int) -> np.ndarray:
-    """(C, H, W, N) -> (groups, C/groups*kh*kw, rows*columns*N): the pixels under each kernel cell."""
-    if window.kernel == window.stride == (1, 1) and columns == x.shape[2]:
-        return _matrix(x, rows, groups)
+def _cells(weight: np.ndarray, groups: int) -> np.ndarray:
+    """(O, C/groups, kh, kw) -> (groups, 1, O/groups, kh*C/groups*kw): kernel cells in the order of _windows."""
+    o = weight.shape[0]
+    return weight.transpose(0, 2, 1, 3).reshape(groups, 1, o // groups, weight[0].size)
+
+
+def _windows(x: np.ndarray, window: Window, rows: range, columns: int, groups: int) -> np.ndarray:
+    """(C, H, W, N) -> (groups, rows, kh*C/groups*kw, columns*N): the pixels under each kernel cell, row by row.
+
+    Only the width is unfolded. An output row sees kh rows of that one below the other in memory, and the next
+    output row sees almost the same ones: its matrix is a view that begins further on.
+    """
+    (kh, kw), (sh, sw), (dh, dw) = window
     c, _, _, n = x.shape
-    out = np.empty((c, *window.kernel, len(rows), columns, n), x.dtype)
-    for i, j, down, across in window.taps(rows, columns):
-        out[:, i, j] = x[:, down, across]
-    return out.reshape(groups, c // groups * out.shape[1] * out.shape[2], len(rows) * columns * n)
+    first, count = rows.start * sh, (len(rows) - 1) * sh + (kh - 1) * dh + 1
+    wide = np.empty((groups, count, c // groups, kw, columns, n), x.dtype)
+    image = x.reshape(groups, c // groups, *x.shape[1:])[:, :, first : first + count].transpose(0, 2, 1, 3, 4)
+    for j in range(kw):
+        wide[:, :, :, j] = image[:, :, :, j * dw : j * dw + (columns - 1) * sw + 1 : sw]
+    group, row, _, cell, _, number = wide.strides
+    shape = (groups, len(rows), kh, c // groups * kw, columns * n)
+    seen = np.lib.stride_tricks.as_strided(wide, shape, (group, row * sh, row * dh, cell, number), writeable=False)
+    return seen.reshape(groups, len(rows), kh * shape[3], columns * n)  # still a view, unless rows are dilated
 
 
 def correlate(x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None, window: Window, groups: int) -> np.ndarray:
     """x (C, H, W, N) with weight (O, C/groups, kh, kw) -> (O, Ho, Wo, N)."""
     (ho, wo), o, n = window.positions(*x.shape[1:3]), weight.shape[0], x.shape[3]
     out = np.empty((o, ho, wo, n), x.dtype)
-    matrix = weight.reshape(groups, o // groups, -1)
+    cells = _cells(weight, groups)
 
     def some_rows(piece: slice) -> None:
-        for rows in _blocks(piece, weight[0].size * groups * wo * n):
-            np.matmul(matrix, _unfold(x, window, rows, wo, groups), out=_matrix(out, rows, groups))
+        for rows in _blocks(piece, weight[0, :, 0].size * groups * wo * n):
+            np.matmul(cells, _windows(x, window, rows, wo, groups), out=_by_row(out, rows, groups))
             if bias is not None:
                 out[:, rows.start : rows.stop] += bias[:, None, None, None]
 
@@ -67,12 +81,13 @@ def correlate_input(
     c = weight.shape[1] * groups
     out = np.zeros((c, height, width, n), g.dtype)
     cells = weight.reshape(groups, o // groups, -1, *window.kernel)
+    flat = g.reshape(groups, o // groups, ho, wo * n)
 
     def some_channels(piece: slice) -> None:  # of each group
         part = out.reshape(groups, c // groups, height, width, n)[:, piece]
         matrix = cells[:, :, piece].reshape(groups, o // groups, -1).transpose(0, 2, 1)
         for rows in _blocks(slice(0, ho), matrix.shape[1] * groups * wo * n):
-            columns = matrix @ _matrix(g, rows, groups)
+            columns = matrix @ flat[:, :, rows.start : rows.stop].reshape(groups, o // groups, len(rows) * wo * n)
             columns = columns.reshape(*part.shape[:2], *window.kernel, len(rows), wo, n)
             for i, j, down, across in window.taps(rows, wo):
                 part[:, :, down, across] += columns[:, :, i, j]
@@ -84,19 +99,19 @@ def correlate_input(
 def correlate_weight(g: np.ndarray, x: np.ndarray, shape: tuple[int, ...], window: Window, groups: int) -> np.ndarray:
     """The gradient of correlate for its weight, from g (O, Ho, Wo, N) and the input x (C, H, W, N)."""
     o, ho, wo, n = g.shape
-    size = shape[1] * shape[2] * shape[3]
+    _, c, kh, kw = shape
 
     def some_rows(piece: slice) -> np.ndarray:
-        total = np.zeros((groups, o // groups, size), g.dtype)
-        for rows in _blocks(piece, size * groups * wo * n):
-            columns = _unfold(x, window, rows, wo, groups)
-            total += _matrix(g, rows, groups) @ columns.transpose(0, 2, 1)
+        total = np.zeros((groups, o // groups, kh * c * kw), g.dtype)
+        for rows in _blocks(piece, c * kw * groups * wo * n):
+            seen = _windows(x, window, rows, wo, groups)
+            total += np.matmul(_by_row(g, rows, groups), seen.transpose(0, 1, 3, 2)).sum(1)
         return total
 
-    first, *others = in_pieces(some_rows, ho, g.size * size)
+    first, *others = in_pieces(some_rows, ho, g.size * c * kh * kw)
     for other in others:
         first += other
-    return first.reshape(shape)
+    return first.reshape(o, kh, c, kw).transpose(0, 2, 1, 3)
 
 
 def conv2d(

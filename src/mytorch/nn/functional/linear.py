@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from mytorch import parallel
 from mytorch.autograd import needs, record
-from mytorch.parallel import in_pieces
 from mytorch.tensor import Tensor
 
 
@@ -44,7 +44,13 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 
 
 def _product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """a @ b, a large one by pieces of a's rows."""
+    """a @ b: a small one on one thread, a large one by pieces of a's rows.
+
+    In between, waking a thread of ours costs what it would save. OpenBLAS's own threads wait awake, so they are used.
+    """
+    cost = a.size * b.shape[1]
+    if parallel.WORTH // 2 <= cost < parallel.WORTH:
+        return a @ b
     out = np.empty((len(a), b.shape[1]), a.dtype)
-    in_pieces(lambda piece: np.matmul(a[piece], b, out=out[piece]), len(a), a.size * b.shape[1])
+    parallel.in_pieces(lambda piece: np.matmul(a[piece], b, out=out[piece]), len(a), cost)
     return out

@@ -62,24 +62,24 @@ def cross_entropy(
 def _against_classes(input: Tensor, target: Tensor, ignore_index: int, reduction: str) -> Tensor:
     """The common case in one operation: its gradient is softmax minus one-hot."""
     x, classes = input._array, target._array
-    _check_classes(input, target, ignore_index)
+    all_in_range = _check_classes(input, target, ignore_index)
     rows = np.arange(len(x))
     shifted = x - x.max(1, keepdims=True)
     exps = np.exp(shifted)
     total = exps.sum(1, keepdims=True)
-    counted = classes != ignore_index
-    everywhere = counted.all()
-    safe = classes if everywhere else np.where(counted, classes, 0)
+    everywhere = all_in_range and not 0 <= ignore_index < x.shape[1]
+    counted = None if everywhere else classes != ignore_index
+    safe = classes if counted is None else np.where(counted, classes, 0)
     losses = np.log(total[:, 0]) - shifted[rows, safe]
-    if not everywhere:
+    if counted is not None:
         losses *= counted
-    count = int(counted.sum()) if reduction == "mean" else 1
+    count = 1 if reduction == "sum" else len(x) if counted is None else int(counted.sum())
     value = losses.sum() / (count or np.nan)  # torch: the mean of nothing is nan
 
     def cross_entropy_backward(g: np.ndarray) -> tuple[np.ndarray]:
         gx = exps / total
         gx[rows, safe] -= 1
-        if not everywhere:
+        if counted is not None:
             gx *= counted[:, None]
         gx *= g / (count or 1)
         return (gx,)
@@ -102,7 +102,8 @@ def _against_probabilities(
     return _reduced(-terms.sum(dim), reduction)
 
 
-def _check_classes(input: Tensor, target: Tensor, ignore_index: int) -> None:
+def _check_classes(input: Tensor, target: Tensor, ignore_index: int) -> bool:
+    """Refuse what is no class. False if some targets are ignored for being none."""
     dim = 0 if input.ndim == 1 else 1
     wanted = input.shape[:dim] + input.shape[dim + 1 :]
     classes, index = input.shape[dim], target._array
@@ -112,11 +113,12 @@ def _check_classes(input: Tensor, target: Tensor, ignore_index: int) -> None:
         raise RuntimeError(f"Expected target size {list(wanted)}, got {list(index.shape)}")
     if index.dtype.kind not in "iu":
         raise RuntimeError(f"expected scalar type Long but found {target.dtype}: class indices are integers")
-    bad = (index < 0) | (index >= classes)
+    if not index.size or (index.min() >= 0 and index.max() < classes):
+        return True
+    bad = ((index < 0) | (index >= classes)) & (index != ignore_index)
     if bad.any():
-        bad &= index != ignore_index
-        if bad.any():
-            raise IndexError(f"Target {int(index[bad][0])} is out of bounds.")
+        raise IndexError(f"Target {int(index[bad][0])} is out of bounds.")
+    return False
 
 
 def nll_loss(
