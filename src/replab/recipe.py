@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 from replab.errors import RecipeError, UnknownName
+from replab.recipe_text import parse_value, toml, toml_key
 
 OPTIMIZERS = ("adam", "adamw", "sgd")
 SCHEDULES = ("constant", "one-cycle", "cosine")
@@ -322,14 +323,14 @@ class Recipe:
         values = dataclasses.asdict(self)
         search = values.pop("search")
         tables = {"params": values.pop("params"), "search.space": search.pop("space")}
-        lines = [f"{key} = {_toml(value)}" for key, value in values.items() if value is not None]
+        lines = [f"{key} = {toml(value)}" for key, value in values.items() if value is not None]
         for name, table in (
             ("params", tables["params"]),
             ("search", search),
             ("search.space", tables["search.space"]),
         ):
             if table:
-                lines += ["", f"[{name}]", *(f"{_key(k)} = {_toml(v)}" for k, v in table.items())]
+                lines += ["", f"[{name}]", *(f"{toml_key(k)} = {toml(v)}" for k, v in table.items())]
         return "\n".join(lines) + "\n"
 
     @classmethod
@@ -357,44 +358,6 @@ def derive_seed(seed: int, *parts: int) -> int:
     import numpy as np
 
     return int(np.random.SeedSequence([seed, *parts]).generate_state(1, np.uint64)[0] >> 1)
-
-
-def parse_value(text: str) -> Any:
-    """A value from the command line: JSON where it is JSON ([16,32], 0.5, true), else the text itself."""
-    try:
-        return json.loads(text)
-    except json.JSONDecodeError:
-        return {"True": True, "False": False, "None": None}.get(text, text)
-
-
-def parse_settings(items: list[str]) -> dict[str, Any]:
-    """`key=value` words as a dict."""
-    settings = {}
-    for item in items:
-        key, sign, value = item.partition("=")
-        if not sign or not key:
-            raise RecipeError(f"--set takes key=value, got {item!r}; for example --set channels=[16,32]")
-        settings[key.strip()] = parse_value(value.strip())
-    return settings
-
-
-def parse_sweep(items: list[str]) -> tuple[str, list[Any], dict[str, Any]]:
-    """(key, its values, the other settings) of `beta=0.1,1,10 latent=16`: exactly one has several values."""
-    settings = parse_settings(items)
-    several = {k: v.split(",") for k, v in settings.items() if isinstance(v, str) and "," in v}
-    if len(several) != 1:
-        raise RecipeError(f"sweep takes one --set key=value,value and got {len(several)}; as in --set beta=0.1,1,10")
-    ((key, values),) = several.items()
-    return key, [parse_value(v.strip()) for v in values], {k: v for k, v in settings.items() if k != key}
-
-
-def parse_seconds(text: str) -> float:
-    """Seconds of `90`, `90s`, `10m`, `1.5h`, `1h30m`."""
-    units = {"h": 3600.0, "m": 60.0, "s": 1.0, "": 1.0}
-    found = re.findall(r"(\d+(?:\.\d+)?)\s*([hms]?)", text.strip().lower())
-    if not found or "".join(n + u for n, u in found) != re.sub(r"\s", "", text.lower()):
-        raise RecipeError(f"a time is written 90s, 10m or 1h30m, got {text!r}")
-    return sum(float(n) * units[u] for n, u in found)
 
 
 def _build(cls: type, values: Mapping[str, Any], prefix: str) -> Any:
@@ -454,18 +417,3 @@ def _refuse_unwritable(value: Any, key: str) -> None:
             _refuse_unwritable(inner, key)
     elif not isinstance(value, (bool, int, float, str)):
         raise RecipeError(f"{key} must be a number, text, true, false or a list of them, got {value!r}; leave it out")
-
-
-def _toml(value: Any) -> str:
-    if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{_key(k)} = {_toml(v)}" for k, v in value.items()) + "}"
-    if isinstance(value, (list, tuple)):
-        return "[" + ", ".join(_toml(v) for v in value) + "]"
-    if isinstance(value, float):
-        return repr(value)
-    # strings, ints and booleans are written alike in JSON and TOML, but for one character
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
-def _key(key: str) -> str:
-    return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else _toml(key)

@@ -18,10 +18,8 @@ from replab.recipe import (
     Recipe,
     Search,
     derive_seed,
-    parse_seconds,
-    parse_settings,
-    parse_value,
 )
+from replab.recipe_text import parse_seconds, parse_settings, parse_value
 
 text = st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=8)
 positive = st.floats(1e-12, 1e12)

@@ -47,7 +47,7 @@ def how_to_resume() -> str:
 
 def recipe_settings(given: dict[str, Any]) -> dict[str, Any]:
     """The flags that were given, as a Recipe's keys."""
-    from replab.recipe import parse_seconds, parse_settings
+    from replab.recipe_text import parse_seconds, parse_settings
 
     direct = (
         "lr", "epochs", "trials", "seed", "batch_size", "optimizer", "momentum", "schedule", "weight_decay",

@@ -70,7 +70,7 @@ def sweep(
     from replab import api
     from replab.figures.style import save
     from replab.figures.sweep import sweep as draw
-    from replab.recipe import parse_sweep
+    from replab.recipe_text import parse_sweep
 
     key, values, fixed = parse_sweep(set_)
     settings = recipe_settings({**locals(), "set_": None})

@@ -47,7 +47,7 @@ def replicate(
     if len(absent) == len(chosen):
         raise RecipeError(f"{absent[0].id} cannot be run: {absent[0].not_run}")
     from replab import replicate as replication
-    from replab.recipe import parse_seconds
+    from replab.recipe_text import parse_seconds
 
     jobs = replication.plan(chosen, seeds=seeds, data=data, epochs=epochs, search=search, size=size, limit=limit)
     say = sayer(quiet)

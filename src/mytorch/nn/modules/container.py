@@ -20,7 +20,64 @@ def _position(index: Any, length: int) -> int:
     return position % length
 
 
-class Sequential(Module):
+class _Numbered(Module):
+    """What a list can do, for things kept by name in order; `_kept` is where."""
+
+    @property
+    def _kept(self) -> dict[str, Any]:
+        return self._modules
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._kept.values())
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return type(self)(list(self)[index])  # type: ignore[call-arg]
+        return list(self)[_position(index, len(self))]
+
+    def __setitem__(self, index: int, value: Any) -> None:
+        setattr(self, list(self._kept)[_position(index, len(self))], value)
+
+    def append(self, value: Any) -> Any:
+        raise NotImplementedError
+
+    def extend(self, values: Iterable[Any]) -> Any:
+        for value in values:
+            self.append(value)
+        return self
+
+
+class _ModuleSequence(_Numbered):
+    """Modules, whose numbers stay without gaps when one comes or goes."""
+
+    def __delitem__(self, index: Any) -> None:
+        modules = list(self)
+        del modules[index if isinstance(index, slice) else _position(index, len(self))]
+        self._renumber(modules)
+
+    def _renumber(self, modules: list) -> None:
+        self._modules = {str(i): module for i, module in enumerate(modules)}
+
+    def append(self, value: Module) -> Any:
+        self.add_module(str(len(self)), value)
+        return self
+
+    def insert(self, index: int, module: Module) -> Any:
+        modules = list(self)
+        modules.insert(index, module)
+        self._renumber(modules)
+        return self
+
+    def pop(self, key: int) -> Module:
+        module = self[key]
+        del self[key]
+        return module
+
+
+class Sequential(_ModuleSequence):
     """Runs its modules one after the other."""
 
     def __init__(self, *args: Any):
@@ -29,108 +86,31 @@ class Sequential(Module):
             for name, module in args[0].items():
                 self.add_module(name, module)
         else:
-            for position, module in enumerate(args):
-                self.add_module(str(position), module)
+            self.extend(args)
 
     def forward(self, input: Any) -> Any:
         for module in self._modules.values():
             input = module(input)  # type: ignore[misc]
         return input
 
-    def __len__(self) -> int:
-        return len(self._modules)
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self._modules.values())
-
     def __getitem__(self, index: Any) -> Any:
-        if isinstance(index, slice):
+        if isinstance(index, slice):  # names are kept
             return type(self)(OrderedDict(list(self._modules.items())[index]))
-        return list(self._modules.values())[_position(index, len(self))]
-
-    def __setitem__(self, index: int, module: Module) -> None:
-        setattr(self, list(self._modules)[_position(index, len(self))], module)
-
-    def __delitem__(self, index: Any) -> None:
-        names = list(self._modules)
-        for name in names[index] if isinstance(index, slice) else [names[_position(index, len(self))]]:
-            delattr(self, name)
-        self._modules = {str(i): module for i, module in enumerate(self._modules.values())}
-
-    def append(self, module: Module) -> Sequential:
-        self.add_module(str(len(self)), module)
-        return self
-
-    def extend(self, modules: Iterable[Module]) -> Sequential:
-        for module in modules:
-            self.append(module)
-        return self
-
-    def insert(self, index: int, module: Module) -> Sequential:
-        modules = list(self._modules.values())
-        modules.insert(index, module)
-        self._modules = {str(i): each for i, each in enumerate(modules)}
-        return self
-
-    def pop(self, key: int) -> Module:
-        module = self[key]
-        del self[key]
-        return module
+        return super().__getitem__(index)
 
 
-class ModuleList(Module):
+class ModuleList(_ModuleSequence):
     """A list of modules whose parameters are found."""
 
     def __init__(self, modules: Iterable[Module] | None = None):
         super().__init__()
         self.extend(modules or ())
 
-    def __len__(self) -> int:
-        return len(self._modules)
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self._modules.values())
-
-    def __getitem__(self, index: Any) -> Any:
-        if isinstance(index, slice):
-            return type(self)(list(self)[index])
-        return self._modules[str(_position(index, len(self)))]
-
-    def __setitem__(self, index: int, module: Module) -> None:
-        setattr(self, str(_position(index, len(self))), module)
-
-    def __delitem__(self, index: Any) -> None:
-        modules = list(self)
-        del modules[index]
-        self._renumber(modules)
-
     def __iadd__(self, modules: Iterable[Module]) -> ModuleList:
         return self.extend(modules)
 
     def __add__(self, other: Iterable[Module]) -> ModuleList:
         return type(self)([*self, *other])
-
-    def _renumber(self, modules: list) -> None:
-        self._modules = {str(i): module for i, module in enumerate(modules)}
-
-    def append(self, module: Module) -> ModuleList:
-        self.add_module(str(len(self)), module)
-        return self
-
-    def extend(self, modules: Iterable[Module]) -> ModuleList:
-        for module in modules:
-            self.append(module)
-        return self
-
-    def insert(self, index: int, module: Module) -> None:
-        modules = list(self)
-        modules.insert(index, module)
-        self._renumber(modules)
-
-    def pop(self, key: int) -> Module:
-        module = self[key]
-        del self[key]
-        return module
 
     def __repr__(self) -> str:
         """Equal neighbours are printed once, as `(0-3): 4 x Linear(…)`."""
@@ -195,34 +175,22 @@ class ModuleDict(Module):
             self[name] = module
 
 
-class ParameterList(Module):
+class ParameterList(_Numbered):
     """A list of parameters (tensors become parameters) that the module they are in finds."""
 
     def __init__(self, values: Iterable[Any] | None = None):
         super().__init__()
         self.extend(values or ())
 
-    def __len__(self) -> int:
-        return len(self._parameters)
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self._parameters.values())
-
-    def __getitem__(self, index: Any) -> Any:
-        if isinstance(index, slice):
-            return type(self)(list(self)[index])
-        return self._parameters[str(_position(index, len(self)))]
+    @property
+    def _kept(self) -> dict[str, Any]:
+        return self._parameters
 
     def __setitem__(self, index: int, value: Any) -> None:
-        setattr(self, str(_position(index, len(self))), _parameter(value))
+        super().__setitem__(index, _parameter(value))
 
     def append(self, value: Any) -> ParameterList:
         self.register_parameter(str(len(self)), _parameter(value))
-        return self
-
-    def extend(self, values: Iterable[Any]) -> ParameterList:
-        for value in values:
-            self.append(value)
         return self
 
     def extra_repr(self) -> str:
