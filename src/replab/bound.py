@@ -125,3 +125,9 @@ def bits_per_dimension(
     width = math.log((high - low) / 255)
     bits = -(totals / seen / dimensions + width) / math.log(2)
     return {"bits_per_dim": float(bits[0]), "bits_per_dim_fitted": float(bits[1])}
+
+
+def gaussian_bits(error: float, variance: float) -> float:
+    """Bits a dimension of pixels in [0, 1], in 256 steps, under a Gaussian at this mean squared distance."""
+    variance = max(variance, 1e-6)
+    return (error / (2 * variance) + 0.5 * math.log(2 * math.pi * variance) + math.log(255)) / math.log(2)

@@ -30,16 +30,21 @@ def lines(record: Record) -> list[tuple[str, str]]:
     found, rows = record.read_json("metrics.json", {}), record.read_lines("epochs.jsonl")
     said: list[tuple[str, str]] = []
     if "kl" in found:
-        variance = found["decoder_variance"]
+        variance, ceilings, of = found["decoder_variance"], "", ""
+        if "bits_per_dim_mean_image" in found:  # runs of an earlier version have none
+            alone = f"{found['bits_per_dim_mean_image']:.4f} by the training images' mean alone"
+            ceilings = f" (ceilings: {alone}, 8 by a guess; the floor is the images' entropy, which is not known)"
+            of = f" (of {found['latent']:.0f}; 0 when the decoder ignores z)"
         said += [
             ("test loss", f"{found['loss']:.4f} (squared error + β KL, each summed over an image, then averaged)"),
             ("squared error, KL", f"{found['mse']:.4f}, {found['kl']:.4f}"),
             ("decoder variance", f"{variance:g} (β = {2 * variance:g} implies it: p(x|z) has variance β/2 a pixel)"),
             (
                 "bits a dimension",
-                f"{found['bits_per_dim']:.4f}; {found['bits_per_dim_fitted']:.4f} at the training error's variance",
+                f"{found['bits_per_dim']:.4f}; {found['bits_per_dim_fitted']:.4f} at the training error's variance"
+                + ceilings,
             ),
-            ("active units", f"{found['active_units']:.0f}"),
+            ("active units", f"{found['active_units']:.0f}{of}"),
         ]
     if "cluster_accuracy" in found:
         said.append(
@@ -120,7 +125,5 @@ def animate(record: Record) -> None:
 
 def _rows(above: np.ndarray, below: np.ndarray, columns: int = 8) -> np.ndarray:
     """Two sets of images as pairs of rows."""
-    parts = [
-        part for i in range(0, len(above), columns) for part in (above[i : i + columns], below[i : i + columns])
-    ]
+    parts = [part for i in range(0, len(above), columns) for part in (above[i : i + columns], below[i : i + columns])]
     return np.concatenate(parts)

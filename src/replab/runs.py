@@ -178,6 +178,8 @@ class Run:
         shown = Images(pixels, np.zeros(len(pixels), np.int64), tuple(seen["classes"]), (), ())
         batches = watching_batches(network, self.normalised(), shown, shown, self._ready.device)
         outputs = evaluate(network, self._ready.task, batches, self._ready.backend, self._ready.device).outputs
+        if "logits" not in outputs and (scores := self._scores(network, shown)) is not None:
+            outputs = {"logits": scores}
         if "logits" not in outputs:
             raise RunError(f"run {self.id} is of {self.chosen.model}, which names no classes; use a classifier's run")
         logits = outputs["logits"]
@@ -186,6 +188,22 @@ class Run:
             Prediction(seen["classes"][row.argmax()], float(row.max()), dict(zip(seen["classes"], map(float, row))))
             for row in shares
         ]
+
+    def _scores(self, network: Any, shown: Images) -> np.ndarray | None:
+        """log p(x, y) by a task that has it, (N, classes). One image at a time: none changes another's noise."""
+        from replab.train import watching_batches
+
+        task, scores = self._ready.task, []
+        if not hasattr(task, "class_scores"):
+            return None
+        fitted = self.record.predictions("fitted.npz")
+        for i in range(len(shown)):
+            one = shown.subset(slice(i, i + 1))
+            batches = watching_batches(network, self.normalised(), one, one, self._ready.device)
+            if (found := task.class_scores(network, batches, fitted)) is None:
+                return None
+            scores.append(found[0])
+        return np.concatenate(scores)
 
     def __repr__(self) -> str:
         state = ", ".join(f"{k} {v:.4g}" for k, v in self.metrics.items()) or "unfinished"

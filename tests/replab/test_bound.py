@@ -94,3 +94,10 @@ def test_swapping_the_label_costs_what_the_other_labels_lose():
     assert found["label_swap"] == pytest.approx(((3 + 5) / 2 - 1 + (4 + 2) / 2 - 2) / 2)
     same = bound.class_accuracies(np.zeros((2, 3)), np.ones((2, 3)), np.array([0, 1]), 2)
     assert same["label_swap"] == pytest.approx(0)
+
+
+def test_bits_of_a_gaussian_by_hand():
+    """At its own variance: half log2(2 pi e variance), in steps of 1/255."""
+    bits = bound.gaussian_bits(0.04, 0.04)
+    assert bits == pytest.approx(0.5 * np.log2(2 * np.pi * np.e * 0.04) + np.log2(255))
+    assert bound.gaussian_bits(0.0, 0.0) == bound.gaussian_bits(0.0, 1e-6)

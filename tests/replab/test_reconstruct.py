@@ -10,7 +10,7 @@ from PIL import Image
 from replab import api, setup, tasks
 from replab.data.batches import Batch, Batches
 from replab.data.images import ImageSpec
-from replab.errors import ModelError, RecipeError, UnknownName
+from replab.errors import ModelError, RecipeError, RunError, UnknownName
 from replab.models import registry
 from replab.recipe import Recipe
 from replab.tasks.reconstruct import Reconstruct
@@ -143,6 +143,27 @@ def test_a_run_from_end_to_end(a_generative_run):
     assert ("batch_total_accuracy" in metrics) == (run.chosen.model == "cvae")
     assert "p(x|z) has variance β/2" in run.report.replace("p(x/z)", "p(x|z)")
     assert "as published" in run.report
+
+
+def test_bits_and_active_units_have_their_ceilings(a_generative_run):
+    metrics, report = a_generative_run.metrics, a_generative_run.report
+    assert 6 < metrics["bits_per_dim_mean_image"] < 9  # digits' pixels spread over most of their range
+    assert f"ceilings: {metrics['bits_per_dim_mean_image']:.4f} by the training images' mean alone" in report
+    assert f"{metrics['active_units']:.0f} (of 4; 0 when the decoder ignores z)" in report
+
+
+def test_prediction_is_by_the_right_rule_whatever_images_are_beside(a_generative_run):
+    run = a_generative_run
+    images = list(run.reopened().data.test.pixels[:3])
+    if run.chosen.model == "vae":
+        with pytest.raises(RunError, match="which names no classes"):
+            run.predict(images)
+        return
+    said = run.predict(images)
+    assert said[2].probabilities == pytest.approx(run.predict(images[2]).probabilities, rel=1e-4)
+    assert sum(said[0].probabilities.values()) == pytest.approx(1)
+    # the first image has the noise that it has in the evaluation of the test images
+    assert said[0].label == run.input["classes"][run.predictions["logits"][0].argmax()]
 
 
 def test_the_pictures_are_there_and_not_blank(a_generative_run):

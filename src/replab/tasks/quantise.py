@@ -9,7 +9,7 @@ import numpy as np
 
 from replab import samples
 from replab.data.images import Dataset, ImageSpec
-from replab.errors import ModelError
+from replab.tasks.pictures import check_images, means
 
 
 class Quantise:
@@ -24,9 +24,7 @@ class Quantise:
         self.lib, self.functional = lib, lib.nn.functional
 
     def check_output(self, name: str, output: Any, batch: Any, image: ImageSpec) -> None:
-        shape, wanted = tuple(getattr(output, "shape", ())), tuple(batch.x.shape)
-        if shape != wanted:
-            raise ModelError(f"{name} must give images of shape {wanted} back, got {shape or type(output).__name__}")
+        check_images(name, output, batch)
 
     def parts(self, model: Any) -> dict[str, list[Any]]:
         prior = list(model.prior.parameters())
@@ -63,15 +61,8 @@ class Quantise:
         return terms | {"codes": index.flatten(1), "prior_loss": self.prior_loss(model, index)}
 
     def measure(self, outputs: dict[str, np.ndarray], labels: np.ndarray | None) -> dict[str, float]:
-        losses = outputs["loss"].astype(np.float64)
-        return {
-            "loss": float(losses.mean()),
-            "loss_se": float(losses.std() / np.sqrt(len(losses))),
-            "mse": float(outputs["mse"].mean(dtype=np.float64)),
-            "commitment": float(outputs["commitment"].mean(dtype=np.float64)),
-            "prior_loss": float(outputs["prior_loss"].mean(dtype=np.float64)),
-            "perplexity": perplexity(np.bincount(outputs["codes"].ravel())),
-        }
+        found = means(outputs, ("mse", "commitment", "prior_loss"))
+        return found | {"perplexity": perplexity(np.bincount(outputs["codes"].ravel()))}
 
     def conclude(
         self,

@@ -9,8 +9,8 @@ import numpy as np
 
 from replab import bound, clusters, samples
 from replab.data.images import Dataset, Images, ImageSpec
-from replab.errors import ModelError
 from replab.tasks.classify import accuracy, calibration_error
+from replab.tasks.pictures import check_images, means
 
 SCORED = 256  # test images whose likelihood is estimated, with this many samples of z each
 SAMPLES = 32
@@ -32,9 +32,7 @@ class Reconstruct:
 
     def check_output(self, name: str, output: Any, batch: Any, image: ImageSpec) -> None:
         """Refuse a model that does not give images back, or has not the parts this task needs."""
-        shape, wanted = tuple(getattr(output, "shape", ())), tuple(batch.x.shape)
-        if shape != wanted:
-            raise ModelError(f"{name} must give images of shape {wanted} back, got {shape or type(output).__name__}")
+        check_images(name, output, batch)
 
     def parts(self, model: Any) -> dict[str, list[Any]]:
         return {"model": [p for p in model.parameters() if p.requires_grad]}
@@ -69,13 +67,7 @@ class Reconstruct:
 
     def measure(self, outputs: dict[str, np.ndarray], labels: np.ndarray | None) -> dict[str, float]:
         """`loss` is the negative bound times beta, up to a constant; mse is summed over an image's pixels."""
-        losses = outputs["loss"].astype(np.float64)
-        found = {
-            "loss": float(losses.mean()),
-            "loss_se": float(losses.std() / np.sqrt(len(losses))),
-            "mse": float(outputs["mse"].mean(dtype=np.float64)),
-            "kl": float(outputs["kl"].mean(dtype=np.float64)),
-        }
+        found = means(outputs, ("mse", "kl"))
         if "logits" in outputs and labels is not None:
             found |= {"accuracy": accuracy(outputs["logits"], labels)}
             found |= {"ece": calibration_error(outputs["logits"], labels)}
@@ -86,15 +78,25 @@ class Reconstruct:
         k = len(train.classes) or 10
         centres = clusters.centres(outputs["mean"], k, seed)
         found = {"centres": centres, "variance": np.array(outputs["mse"].mean() / train.pixels[0].size)}
+        few = train.take(CONTROL, seed)
+        pixels = few.pixels.reshape(len(few), -1).astype(np.float32) / 255
+        found["mean_image"] = pixels.mean(0)
+        found["mean_image_variance"] = np.array(pixels.var(0).mean())
         if train.labels is not None:
             found["names"] = clusters.names(clusters.assign(outputs["mean"], centres), train.labels, k)
             found["shares"] = np.bincount(train.labels, minlength=k) / len(train)
-            few = train.take(CONTROL, seed)
             assert few.labels is not None
-            pixels = few.pixels.reshape(len(few), -1).astype(np.float32) / 255
             found["pixel_centres"] = clusters.centres(pixels, k, seed)
             found["pixel_names"] = clusters.names(clusters.assign(pixels, found["pixel_centres"]), few.labels, k)
         return found
+
+    def class_scores(
+        self, model: Any, batches: Any, fitted: dict[str, np.ndarray]
+    ) -> tuple[np.ndarray, np.ndarray] | None:
+        """log p(x, y) and one-sample losses, (N, classes) each, of a model that names classes by p(x|y) alone."""
+        if not model.labels or model.head is not None:
+            return None
+        return bound.score_classes(model, batches, np.log(fitted["shares"] + 1e-12), model.samples, self.seed)
 
     def conclude(
         self,
@@ -107,7 +109,11 @@ class Reconstruct:
     ) -> tuple[dict[str, float], dict[str, np.ndarray]]:
         """Metrics and arrays for the figures, by the trained model and what was fitted on training images."""
         test, mean = data.test, outputs["mean"]
-        metrics = {"active_units": float((mean.var(0) > ACTIVE).sum()), "decoder_variance": model.beta / 2}
+        metrics = {"active_units": float((mean.var(0) > ACTIVE).sum()), "latent": float(model.latent)}
+        metrics["decoder_variance"] = model.beta / 2
+        few = test.pixels[:SCORED].reshape(-1, len(fitted["mean_image"])).astype(np.float64) / 255
+        error = ((few - fitted["mean_image"]) ** 2).mean()
+        metrics["bits_per_dim_mean_image"] = bound.gaussian_bits(error, float(fitted["mean_image_variance"]))
         metrics |= bound.bits_per_dimension(model, batches, fitted["variance"], SCORED, SAMPLES, self.seed)
         assigned = clusters.assign(mean, fitted["centres"])
         if test.labels is not None:
@@ -118,8 +124,9 @@ class Reconstruct:
             control = clusters.assign(pixels, fitted["pixel_centres"])
             metrics["pixel_cluster_accuracy"] = float((fitted["pixel_names"][control] == test.labels).mean())
         arrays: dict[str, np.ndarray] = {"cluster": assigned}
-        if model.labels and model.head is None and test.labels is not None:
-            scored = bound.score_classes(model, batches, np.log(fitted["shares"] + 1e-12), model.samples, self.seed)
+        scored = self.class_scores(model, batches, fitted) if test.labels is not None else None
+        if scored is not None:
+            assert test.labels is not None
             metrics |= bound.class_accuracies(*scored, test.labels, batch_size)
             arrays["logits"] = scored[0].astype(np.float32)
             metrics["ece"] = calibration_error(scored[0], test.labels)
