@@ -49,7 +49,8 @@ class OneByOne(Dataset):
         return len(self.pixels)
 
     def __getitem__(self, i: int):
-        return self.transform(Image.fromarray(self.pixels[i])), self.labels[i]
+        image = Image.fromarray(self.pixels[i].squeeze())  # gray ones have two dimensions
+        return self.transform(image), self.labels[i]
 
 
 def rate(epoch: Callable, n: int) -> float:

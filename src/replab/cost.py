@@ -37,7 +37,8 @@ class Cost:
         ]
         if self.feature_seconds:
             images = len(setup.data.train) + len(setup.data.test)
-            once = f"features of {images:,} images, one pass, {duration(self.feature_seconds)} unless cached"
+            each = f"{self.feature_seconds / images * 1e3:.2g} ms each"
+            once = f"features of {images:,} images, one pass, {each}, {duration(self.feature_seconds)} unless cached"
             parts = [once] if recipe.head in FITTED_HEADS else [once, *(f"head alone {part}" for part in parts)]
         if self.search_seconds:
             trials = wanted_trials(recipe)

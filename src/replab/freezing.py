@@ -131,9 +131,14 @@ def train_mode(model: Any) -> None:
 def rate_groups(model: Any, params: list[Any], lr: float, lr_backbone: float | None) -> list[dict[str, Any]] | None:
     """Parameters by their share of the learning rate, as an optimiser's groups; None where all have all of it."""
     kept = {id(p) for p in head(model).parameters()} if lr_backbone is not None else set()
+    own = {
+        id(getattr(module, name)): share
+        for module in model.modules()
+        for name, share in getattr(module, "lr_shares", {}).items()  # a parametrisation's
+    }
     shares: dict[float, list[Any]] = {}
     for p in params:
-        share = getattr(p, "lr_share", 1.0)  # a parametrisation's
+        share = own.get(id(p), 1.0)
         if lr_backbone is not None and id(p) not in kept:
             share *= lr_backbone / lr
         shares.setdefault(share, []).append(p)

@@ -80,7 +80,7 @@ def _layer(layer: nn.Linear | nn.Conv2d, base: torch.Size) -> None:
         if layer.bias is not None:
             layer.bias.mul_(math.sqrt(m))  # drawn by 1 / sqrt(fan-in), and meant not to shrink
         if grows_in and grows_out:
-            layer.weight.lr_share = 1 / m  # type: ignore[attr-defined, assignment]
+            layer.lr_shares = {"weight": 1 / m}  # on the module: a parameter's own attributes do not survive a copy
         elif grows_in:
             layer.weight.mul_(math.sqrt(m))
             layer.register_forward_pre_hook(lambda _, args: (args[0] / m,))
@@ -94,7 +94,7 @@ def _attention(attention: nn.MultiheadAttention, base: int) -> None:
     for name in ("in_proj_weight", "in_proj_bias"):
         parametrize.register_parametrization(attention, name, _Queries(math.sqrt(1 / m)), unsafe=True)
     packed: Any = attention.parametrizations
-    packed.in_proj_weight.original.lr_share = 1 / m
+    packed.in_proj_weight.lr_shares = {"original": 1 / m}
 
 
 class _Queries(nn.Module):

@@ -121,8 +121,7 @@ def search(
         study = _study(recipe, space, told)
         asked = study.ask(space)
         started = perf_counter()
-        least = min((_value(t) for t in told if t.state == "complete"), default=math.inf)
-        last = _trial(recipe, run_trial, asked, len(told), least)
+        last = _trial(recipe, run_trial, dict(asked.params), len(told), min(map(_value, told), default=math.inf))
         told.append(last)
         yield last, perf_counter() - started
 
@@ -135,11 +134,7 @@ def _study(recipe: Recipe, space: Mapping[str, Any], told: list[Trial]) -> optun
         constant_liar=False,  # trials run one after another
         seed=derive_seed(recipe.seed, 4, len(told)) % 2**32,
     )
-    pruner: optuna.pruners.BasePruner = optuna.pruners.NopPruner()
-    if recipe.search.prune:
-        fair = max(5, recipe.search.max_epochs // 5)  # equal epochs are unfair to small rates: none is pruned before
-        pruner = optuna.pruners.MedianPruner(n_startup_trials=4, n_warmup_steps=fair)
-    study = optuna.create_study(sampler=sampler, pruner=pruner)
+    study = optuna.create_study(sampler=sampler)
     states = {
         "complete": optuna.trial.TrialState.COMPLETE,
         "pruned": optuna.trial.TrialState.PRUNED,
@@ -152,29 +147,36 @@ def _study(recipe: Recipe, space: Mapping[str, Any], told: list[Trial]) -> optun
                 params=trial.params,
                 distributions=dict(space),
                 value=trial.value if trial.state == "complete" else None,
-                intermediate_values=dict(enumerate(trial.losses, 1)),
+                intermediate_values=dict(enumerate(trial.losses, 1)),  # by which TPE ranks the pruned ones
             )
         )
     return study
 
 
-def on_course(losses: list[float], epochs: int, least: float) -> bool:
-    """Whether a trial will still reach the least value found, if its loss falls like a + b / epoch, as curves about do.
+def fair_epochs(max_epochs: int) -> int:
+    """What a trial gets before it can be pruned."""
+    return max(5, max_epochs // 7)
 
-    The pace at epoch t is then b / t², and b / t - b / epochs is still to come.
+
+def on_course(losses: list[float], epochs: int, least: float) -> bool:
+    """Whether a trial has reached the least value found or will, if its loss falls like a + b / epoch, as curves do.
+
+    The pace at epoch t is then b / t², and b / t - b / epochs is still to come. Pruning by the median compares trials
+    at equal epochs, which is unfair to small rates; this compares where they are going.
     """
     t = len(losses)
     pace = (losses[-4] - losses[-1]) / 3 if t > 3 else math.inf
-    return losses[-1] - pace * t * (1 - t / epochs) <= least
+    return min(losses[-1] - pace * t * (1 - t / epochs), *losses) <= least
 
 
 def _trial(
-    recipe: Recipe, run_trial: Callable[[Recipe], Iterator[Row]], asked: optuna.Trial, number: int, least: float
+    recipe: Recipe, run_trial: Callable[[Recipe], Iterator[Row]], params: dict[str, Any], number: int, least: float
 ) -> Trial:
-    """Train with the asked parameters until patience, pruning, divergence or the last epoch ends it."""
-    params = dict(asked.params)
+    """Train with these parameters until patience, pruning, divergence or the last epoch ends it."""
     epochs = recipe.epochs or recipe.search.max_epochs
-    patience = recipe.search.patience if recipe.schedule == "constant" else math.inf  # a schedule runs its length
+    constant = recipe.schedule == "constant"  # a schedule runs its length: its loss falls when the rate does
+    patience = recipe.search.patience if constant else math.inf
+    prunes_from = fair_epochs(epochs) if recipe.search.prune and constant else math.inf
     losses: list[float] = []
     best_epoch, error = 0, 0.0
     state, reason = "complete", ""
@@ -186,14 +188,12 @@ def _trial(
                 raise Diverged(f"validation loss is {loss} in epoch {len(losses) + 1}")
             better = loss < min(losses, default=math.inf)
             losses.append(loss)
-            asked.report(loss, len(losses))
             if better:
                 best_epoch, error = len(losses), row.get("val_loss_se", 0.0)
             if len(losses) - best_epoch >= patience:
                 break
-            # Equal epochs are unfair to small rates: behind the median is not enough, it must also be past catching up.
-            if asked.should_prune() and not on_course(losses, epochs, least):
-                state, reason = "pruned", f"behind the median at epoch {len(losses)}, and too slow to catch up"
+            if len(losses) >= prunes_from and not on_course(losses, epochs, least):
+                state, reason = "pruned", f"at epoch {len(losses)} not on course for the least loss found, {least:.4g}"
                 break
     except (Diverged, ModelError) as fault:  # a model that cannot be built with these parameters fails its trial alone
         state, reason = "failed", str(fault)
@@ -206,8 +206,8 @@ def _trial(
 def best(trials: list[Trial], choose: str = "best") -> Trial:
     """The complete trial of least value; a pruned one had no chance to be measured to its end.
 
-    `one-standard-error`: the middle rate of those that are as good but for noise. The least of many noisy minima
-    favours large rates, whose curves jump; the smallest rate takes the most epochs for nothing.
+    `one-standard-error`: the middle rate of those that are as good but for noise, pruned ones too if they had come so
+    far. The least of many noisy minima favours large rates, whose curves jump; small ones take epochs for nothing.
     """
     complete = [t for t in trials if t.state == "complete" and t.value is not None]
     if not complete:
@@ -216,7 +216,7 @@ def best(trials: list[Trial], choose: str = "best") -> Trial:
     least = min(complete, key=_value)
     if choose == "best" or "lr" not in least.params:
         return least
-    as_good = sorted((t for t in complete if _value(t) <= _value(least) + least.error), key=lambda t: t.params["lr"])
+    as_good = sorted((t for t in trials if _value(t) <= _value(least) + least.error), key=lambda t: t.params["lr"])
     return as_good[(len(as_good) - 1) // 2]
 
 

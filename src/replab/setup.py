@@ -68,8 +68,11 @@ class Setup:
             freezing.replace_head(model, lambda old: heads.make(recipe.head, old, rows, recipe.metric))
         if self.initial is not None:
             known = backbones.backbone(self.source.name) if recipe.pretrained else None
-            may_differ = (freezing.head_name(model), *(known.may_differ if known else ()))
-            summary = weights.put_into(model, self.initial, may_differ, self.source.name)
+            head = freezing.head_name(model)
+            may_differ = (head, *(known.may_differ if known else ()))
+            # as many classes are not the same classes: a head that knows others would be confidently wrong
+            others = self.initial.classes and self.initial.classes != self.data.train.classes
+            summary = weights.put_into(model, self.initial, may_differ, self.source.name, (head,) if others else ())
         if recipe.freeze or recipe.freeze_until:
             freezing.freeze(model, recipe.freeze_until)
         return model, summary

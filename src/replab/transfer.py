@@ -104,7 +104,8 @@ def coordinate_check(recipe: Recipe, widths: Sequence[int]) -> Sizes:
                 torch.manual_seed(seed)  # dropout's
                 seen = mup.coordinates(model, (batch.x, batch.y), STEPS, RATE)
                 hidden, last = list(seen)[-2:]
-                for name, layer in ((f"output of {hidden}", hidden), ("logits", last)):
+                called = ".".join(hidden.split(".")[-3:])
+                for name, layer in ((f"output of {called}", hidden), ("logits", last)):
                     sizes = found.setdefault(name, {}).setdefault(way, {}).setdefault(width, [0.0] * (STEPS + 1))
                     found[name][way][width] = [a + b / SEEDS for a, b in zip(sizes, seen[layer])]
     return found

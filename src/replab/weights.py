@@ -25,6 +25,7 @@ class Weights:
     state: Mapping[str, torch.Tensor]
     sha256: str  # of the file
     normalise: str = ""  # how the images of the run that made them were, as a recipe says it; of files not known
+    classes: tuple[str, ...] = ()  # what the run told apart, likewise
 
 
 @dataclass(frozen=True)
@@ -47,17 +48,20 @@ class Summary:
 def read(where: str | Path) -> Weights:
     """A .safetensors file, a .pth that torch loads with weights_only, or the folder of a replab run."""
     path, normalise = Path(where).expanduser(), ""
+    classes: tuple[str, ...] = ()
     if path.is_dir():
         from replab.record import Record
 
         record = Record.open(path, path.parent)
         path, normalise = record.path("model.safetensors"), _normalisation(record)
+        classes = tuple(record.read_json("input.json", {}).get("classes", ()))
     if not path.is_file():
         raise ModelError(
             f"no weights at {where}: --weights takes a .safetensors or .pth file, or the id or folder of a finished run"
         )
     state = _safetensors(path) if path.suffix == ".safetensors" else _pickled(path)
-    return Weights(str(where), {_bare(name): value for name, value in state.items()}, digest(path), normalise)
+    named = {_bare(name): value for name, value in state.items()}
+    return Weights(str(where), named, digest(path), normalise, classes)
 
 
 def _normalisation(record: Any) -> str:
@@ -104,11 +108,15 @@ def _pickled(path: Path) -> dict[str, torch.Tensor]:
     return found
 
 
-def put_into(model: Any, weights: Weights, may_differ: Sequence[str], name: str) -> Summary:
-    """Load what fits; raise unless all that does not is below a name in `may_differ`."""
+def put_into(model: Any, weights: Weights, may_differ: Sequence[str], name: str, anew: Sequence[str] = ()) -> Summary:
+    """Load what fits; raise unless all that does not is below a name in `may_differ`. `anew` is left as drawn."""
     own = model.state_dict()
     places = {_bare(key): key for key in own}
-    fitting = {k: v for k, v in weights.state.items() if k in places and own[places[k]].shape == v.shape}
+    fitting = {
+        k: v
+        for k, v in weights.state.items()
+        if k in places and own[places[k]].shape == v.shape and not _below(k, anew)
+    }
     new = tuple(k for k in places if k not in fitting)
     unused = tuple(k for k in weights.state if k not in fitting)
     unfit = [k for k in (*new, *unused) if not _allowed(k, may_differ)]
@@ -126,7 +134,11 @@ def put_into(model: Any, weights: Weights, may_differ: Sequence[str], name: str)
 def _allowed(name: str, may_differ: Sequence[str]) -> bool:
     if name.endswith("num_batches_tracked"):  # a counter that older files lack and nothing here reads
         return True
-    return any(name == _bare(m) or name.startswith(_bare(m) + ".") for m in may_differ)
+    return _below(name, may_differ)
+
+
+def _below(name: str, modules: Sequence[str]) -> bool:
+    return any(name == _bare(m) or name.startswith(_bare(m) + ".") for m in modules)
 
 
 def _difference(key: str, own: Mapping[str, Any], places: Mapping[str, str], given: Mapping[str, Any]) -> str:

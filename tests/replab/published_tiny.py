@@ -21,7 +21,7 @@ def images(n: int, shape: tuple[int, int, int], seed: int) -> Images:
     return Images(pixels, labels.astype(np.int64), names, (0.5,) * channels, (0.25,) * channels)
 
 
-def load(name: str, *, size: int | None = None, seed: int = 0, limit: int | None = None) -> Dataset:
+def load(name: str, *, size: int | None = None, seed: int = 0, limit: int | None = None, **picked) -> Dataset:
     """In the place of replab.data.sources.load."""
     shape = SHAPES[name]
     return Dataset(name, images(12, shape, 1), images(12, shape, 2), f"tiny {name}")

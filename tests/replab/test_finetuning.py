@@ -51,3 +51,12 @@ def test_a_runs_own_normalisation_comes_with_its_weights(pretrained):
     tuned = Recipe().replace(**CNN, weights=str(pretrained.folder), per_class=4, epochs=1)
     assert setup.prepare(tuned).recipe.normalise == "dataset"
     assert setup.prepare(tuned.replace(normalise="backbone")).recipe.normalise == "0.5/0.5"
+
+
+def test_a_head_of_other_classes_is_not_loaded_though_it_would_fit(pretrained):
+    same, other = (
+        setup.prepare(Recipe().replace(**CNN, weights=str(pretrained.folder), classes=list(names)))
+        for names in ("01234", "56789")
+    )
+    assert not same.weights_summary().new
+    assert set(other.weights_summary().new) == {"12.weight", "12.bias"} == set(other.weights_summary().unused)

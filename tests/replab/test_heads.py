@@ -5,6 +5,8 @@ import pytest
 import torch
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from replab import api, cost, features, freezing, heads, report, setup
 from replab.errors import ModelError, RecipeError
@@ -26,7 +28,8 @@ def own_cache(tmp_path, monkeypatch):
 def rows():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 3, 120)
-    return (rng.normal(size=(120, 5)) + y[:, None]).astype(np.float32), y
+    scale = np.array([1, 10, 0.1, 1, 1])
+    return (scale * (rng.normal(size=(120, 5)) + y[:, None])).astype(np.float32), y
 
 
 def test_logistic_regression_is_scikit_learns_at_the_optimum(rows):
@@ -34,8 +37,9 @@ def test_logistic_regression_is_scikit_learns_at_the_optimum(rows):
     head, recipe = heads.Logistic(5, 3), Recipe(head="logistic", freeze=True, weight_decay=0.01)
     logs = head.fit_once(x, y, Classify(torch, 3), recipe)
     assert logs["gradient"] <= heads.TOLERANCE
-    theirs = LogisticRegression(C=1 / (0.01 * len(x)), tol=1e-10, max_iter=5000).fit(x.astype(np.float64), y)
-    np.testing.assert_allclose(head.weight.detach(), theirs.coef_, atol=1e-4)
+    regression = LogisticRegression(C=1 / (0.01 * len(x)), tol=1e-10, max_iter=5000)
+    theirs = make_pipeline(StandardScaler(), regression).fit(x.astype(np.float64), y)
+    np.testing.assert_allclose(head.weight.detach(), regression.coef_ / x.std(0, np.float64), atol=1e-4)
     with torch.no_grad():
         shares = head(torch.from_numpy(x)).softmax(1)
     np.testing.assert_allclose(shares, theirs.predict_proba(x), atol=1e-4)

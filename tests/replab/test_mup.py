@@ -1,5 +1,6 @@
 """muP: the standard model at base width bit for bit, the coordinate check, and the search over widths."""
 
+import copy
 import json
 
 import mup as theirs
@@ -95,8 +96,11 @@ def test_nanovits_rates_are_those_of_the_mup_package():
     optimizer = theirs.MuAdam(other.parameters(), lr=1.0)
     wanted = {id(p): group["lr"] for group in optimizer.param_groups for p in group["params"]}
     by_name = {name: wanted[id(p)] for name, p in other.named_parameters()}
+    own = copy.deepcopy(own)  # theirs would have lost its shapes
+    groups = freezing.rate_groups(own, list(own.parameters()), 1.0, None)
+    shares = {id(p): group["lr"] for group in groups for p in group["params"]}
     found = {
-        name.replace("parametrizations.", "").replace(".original", ""): getattr(p, "lr_share", 1.0)
+        name.replace("parametrizations.", "").replace(".original", ""): shares[id(p)]
         for name, p in own.named_parameters()
     }
     assert found == by_name
@@ -108,9 +112,8 @@ def test_shares_of_the_rate_and_starts():
     model = here.fresh_model()
     plain = ready("mlp", 256, on=False).fresh_model()
     first, hidden, last = model[1], model[3], model[5]
-    assert not hasattr(first.weight, "lr_share")
-    assert hidden.weight.lr_share == 0.25
-    assert not hasattr(last.weight, "lr_share")
+    assert [hasattr(layer, "lr_shares") for layer in (first, hidden, last)] == [False, True, False]
+    assert hidden.lr_shares == {"weight": 0.25}
     assert torch.equal(hidden.weight, plain[3].weight)
     assert torch.equal(last.weight, plain[5].weight * 2)
     assert torch.equal(first.bias, plain[1].bias)
@@ -122,8 +125,9 @@ def test_shares_of_the_rate_and_starts():
 def test_attention_is_scaled_by_one_over_d():
     here = ready("nanovit", 256)
     attention = here.fresh_model().encoder.layers[0].self_attn
-    original = attention.parametrizations.in_proj_weight.original
-    assert original.lr_share == 0.25
+    packed = attention.parametrizations.in_proj_weight
+    original = packed.original
+    assert packed.lr_shares == {"original": 0.25}
     torch.testing.assert_close(attention.in_proj_weight[:256], original[:256] / 2)  # head size 64 for 16
     assert torch.equal(attention.in_proj_weight[256:], original[256:])
 

@@ -176,14 +176,14 @@ def test_pruning_waits_for_a_fair_number_of_epochs():
     worse = [9.0] + [10.0] * 49
     last = trials_of(recipe, good_then(worse))[-1]
     assert last.state == "pruned"
-    assert len(last.losses) >= 10  # a fifth of the most epochs
-    assert last.reason.startswith("behind the median")
+    assert len(last.losses) == 7  # a seventh of the most epochs
+    assert last.reason.startswith("at epoch 7 not on course for the least loss found")
     assert (last.value, last.best_epoch) == (9.0, 1)
     assert trials_of(small(trials=6, max_epochs=50, patience=40, prune=False), good_then(worse))[-1].state == "complete"
 
 
 def test_a_trial_on_course_is_not_pruned():
-    """Behind the median at every epoch, but falling like a curve that reaches the best by the last one."""
+    """Behind the others at every epoch, but falling like a curve that reaches the best by the last one."""
     recipe = small(trials=6, max_epochs=50, patience=40, prune=True)
     catching_up = [100.0 / e - 2 for e in range(1, 51)]
     assert trials_of(recipe, good_then(catching_up))[-1].state == "complete"
@@ -197,11 +197,18 @@ def test_on_course_by_hand():
     assert not on_course(falling, epochs=50, least=0.7)  # at an even pace it would be there in a few epochs
     assert not on_course(falling, epochs=12, least=1.4)  # too few epochs left
     assert on_course([9.0], epochs=2, least=0.1)  # too early to tell
+    assert on_course([5.0, 0.6, 3.0, 4.0, 5.0], epochs=50, least=0.7)  # it was there: patience ends such a trial
 
 
-def test_nothing_is_pruned_before_there_is_something_to_compare_with():
+def test_a_schedule_is_not_pruned():
+    recipe = Recipe(schedule="cosine", epochs=50, search=Search(trials=6, prune=True))
+    assert trials_of(recipe, good_then([9.0] + [10.0] * 49))[-1].state == "complete"
+
+
+def test_the_first_trial_has_nothing_to_be_behind():
     recipe = small(trials=2, max_epochs=50, patience=40, prune=True)
-    assert [t.state for t in trials_of(recipe, good_then([10.0] * 50, before=1))] == ["complete", "complete"]
+    worse = [9.0] + [10.0] * 49
+    assert [t.state for t in trials_of(recipe, good_then(worse, before=0))] == ["complete", "complete"]
 
 
 def test_a_diverging_trial_fails_with_its_reason_and_the_search_goes_on():
@@ -244,6 +251,8 @@ def test_best_is_the_least_complete_value():
 def test_one_standard_error_takes_the_middle_rate_of_those_as_good():
     found = [trial(0, 1.0, 0.3, error=0.05), trial(1, 1.04, 0.01), trial(2, 1.06, 0.001), trial(3, 1.02, 0.1)]
     assert best(found, "one-standard-error").number == 3
+    came_so_far = trial(4, 1.03, 0.05, state="pruned")
+    assert best([*found, came_so_far, trial(5, 1.05, 0.02)], "one-standard-error").number == 4
     assert best([trial(0, 1.0, 0.3, error=0.0), trial(1, 1.04, 0.01)], "one-standard-error").number == 0
     given_rate = [
         Trial(0, {"weight_decay": 0.1}, "complete", 1.0, 1, 0.5),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -41,7 +42,8 @@ def maps(
         out, inside = (np.mean([judged["random"][i] for judged in scores]) for i in (0, 1))
         text = "in, out: mean probability while the most important pixels are uncovered or covered first;"
         text += f" a random map has {inside:.2f}, {out:.2f}"
-        figure.supxlabel(text, fontsize=style.SMALL, color=style.GREY)
+        columns = int(13 * figure.get_figwidth())  # characters that fit
+        figure.supxlabel(textwrap.fill(text, columns), fontsize=style.SMALL, color=style.GREY)
     return figure
 
 

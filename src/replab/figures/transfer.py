@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator
 
 from replab.figures import style
 
@@ -58,6 +59,9 @@ def coordinates(sizes: Mapping[str, Mapping[str, Mapping[int, Sequence[float]]]]
                         color=style.colour(step), label=f"step {step}")  # fmt: skip
             ax.set(xscale="log", yscale="log")
             ax.set_xticks(widths, [str(w) for w in widths], minor=False)
+            ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+            ax.yaxis.set_major_formatter(lambda value, place: f"{value:g}")
             ax.minorticks_off()
-    axes[0][0].legend(frameon=False, fontsize=style.SMALL)
+    lines = axes[0][0].get_legend_handles_labels()
+    figure.legend(*lines, loc="outside right center", frameon=False, fontsize=style.SMALL)
     return figure

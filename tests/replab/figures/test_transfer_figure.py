@@ -12,7 +12,7 @@ SIZES = {
 def test_the_coordinate_check_has_a_panel_a_layer_and_way(look):
     figure = coordinates(SIZES, "mlp")
     text = look(figure)
-    for word in ("standard", "muP", "mean |logits|", "mean |output of 3|", "step 2", "128"):
+    for word in ("standard", "muP", "mean |logits|", "mean |output of 3|", "step 2", "128", "0.5"):
         assert word in text
     assert len(figure.axes) == 4
     last = [line.get_ydata()[-1] for line in figure.axes[2].lines]

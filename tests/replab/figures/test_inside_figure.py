@@ -1,0 +1,34 @@
+import numpy as np
+import pytest
+
+from replab.figures.inside import attention, filters, maps
+
+
+@pytest.mark.parametrize("names", [("occlusion",), ("occlusion", "Grad-CAM", "attention rollout", "layer 2")])
+def test_maps_say_their_scores_beside_a_random_ones_and_nothing_is_cut(look, names):
+    image, rng = np.zeros((1, 8, 8), np.uint8), np.random.default_rng(0)
+    found = {name: rng.random((8, 8)) for name in names}
+    scores = dict.fromkeys(names, (0.125, 0.75)) | {"random": (0.5, 0.375)}
+    figure = maps([image, image], [found, found], [scores, scores], ["cat → dog", "cat"])
+    text = look(figure)
+    assert "in 0.75, out 0.12" in text
+    assert "a random map has 0.38, 0.50" in " ".join(text.split())
+    (below,) = [t for t in figure.texts if "random" in t.get_text()]
+    box = below.get_window_extent()
+    assert box.x0 >= 0
+    assert box.x1 <= figure.bbox.width
+
+
+def test_attention_has_a_row_a_layer_and_a_column_a_head(look):
+    figure = attention(np.zeros((3, 8, 8), np.uint8), np.random.default_rng(0).random((3, 2, 4, 4)))
+    text = look(figure)
+    assert "layer 3" in text
+    assert "head 2" in text
+    assert "mean" in text
+    assert len(figure.axes) == 3 * 4
+
+
+def test_filters_at_most_64(look):
+    figure = filters(np.random.default_rng(0).normal(size=(70, 1, 3, 3)))
+    look(figure)
+    assert sum(bool(ax.images) for ax in figure.axes) == 64
