@@ -38,7 +38,7 @@ class Search:
     validation: float = 0.2  # of those
     min_validation: int = 300  # on small sets the fractions give way until validation has this many images
     prune: bool = True
-    choose: str = "one-standard-error"  # the middle rate of those within one s.e. of the best loss; or best
+    choose: str = "one-standard-error"  # a small rate of those within one s.e. of the best loss; or best
     lr: tuple[float, float] = (math.exp(-10), math.exp(-4))  # log-uniform
     space: Mapping[str, Any] = field(default_factory=dict)  # further keys: [low, high] or a list of choices
 

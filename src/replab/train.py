@@ -177,10 +177,10 @@ def training_batches(model: Any, recipe: Recipe, train: Images, device: str) -> 
 def watching_batches(model: Any, recipe: Recipe, train: Images, images: Images, device: str) -> Batches:
     """Images in order and as they are, normalised as the training images are."""
     if isinstance(images, Features):
-        return FeatureBatches(images, max(recipe.batch_size, 256), device=device)
+        return FeatureBatches(images, max(recipe.batch_size, 128), device=device)
     return Batches(
         images,
-        max(recipe.batch_size, 256),
+        max(recipe.batch_size, 128),
         normalise=normalisation(train, recipe.normalise),
         device=device,
         channels_last=prefers_channels_last(model),
