@@ -30,9 +30,7 @@ def cifar_images() -> tuple[str, Images]:
         if (data_root() / file).exists():
             return name, load(name, limit=COUNT).train
     pixels = np.random.default_rng(0).integers(0, 256, (COUNT, 3, 32, 32), dtype=np.uint8)
-    return "synthetic images of CIFAR's shape", Images(
-        pixels, np.arange(COUNT) % 10, ("",) * 10, *CIFAR10_CONSTANTS
-    )
+    return "synthetic images of CIFAR's shape", Images(pixels, np.arange(COUNT) % 10, ("",) * 10, *CIFAR10_CONSTANTS)
 
 
 class OneByOne(Dataset):
@@ -41,9 +39,7 @@ class OneByOne(Dataset):
     def __init__(self, images: Images):
         transforms = torchvision.transforms
         self.pixels, self.labels = images.pixels.transpose(0, 2, 3, 1).copy(), images.labels.tolist()
-        self.transform = transforms.Compose(
-            [transforms.ToTensor(), transforms.Normalize(images.mean, images.std)]
-        )
+        self.transform = transforms.Compose([transforms.ToTensor(), transforms.Normalize(images.mean, images.std)])
 
     def __len__(self) -> int:
         return len(self.pixels)
@@ -65,9 +61,7 @@ def main() -> None:
     name, images = cifar_images()
     n = len(images)
     batches = Batches(images, BATCH, shuffle=True, normalise=(images.mean, images.std))
-    augmented = Batches(
-        images, BATCH, shuffle=True, normalise=(images.mean, images.std), augment="flip,crop=4"
-    )
+    augmented = Batches(images, BATCH, shuffle=True, normalise=(images.mean, images.std), augment="flip,crop=4")
     loader = DataLoader(OneByOne(images), BATCH, shuffle=True, num_workers=0)
     ways = {
         "Batches": lambda: (batch.x for batch in batches.epoch(0)),

@@ -32,19 +32,18 @@ def describe(device: str) -> dict[str, Any]:
 
 
 def commit(folder: Path) -> str | None:
-    """The commit of replab's own checkout, marked when there are changes on top; None for an installed package."""
+    """The commit of replab's own checkout, marked when its code (the folder and its neighbours) has changes on top;
+    None for an installed package. Results that were added since are no change of the code."""
+
+    def git(*words: str) -> str:
+        done = subprocess.run(["git", *words], cwd=folder, capture_output=True, text=True, timeout=10, check=True)
+        return done.stdout.strip()
+
     try:
-        found = subprocess.run(
-            ["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"],
-            cwd=folder,
-            capture_output=True,
-            text=True,
-            timeout=10,
-            check=True,
-        )
+        changed = git("status", "--porcelain", "--untracked-files=no", "--", "..")
+        return git("rev-parse", "--short=12", "HEAD") + ("-dirty" if changed else "")
     except (OSError, subprocess.SubprocessError):
         return None
-    return found.stdout.strip() or None
 
 
 def processor() -> str:

@@ -19,9 +19,7 @@ def kernel_distance(a: np.ndarray, b: np.ndarray) -> float:
 
     aa, bb, ab = kernel(a, a), kernel(b, b), kernel(a, b)
     n, m = len(a), len(b)
-    return float(
-        (aa.sum() - np.trace(aa)) / (n * (n - 1)) + (bb.sum() - np.trace(bb)) / (m * (m - 1)) - 2 * ab.mean()
-    )
+    return float((aa.sum() - np.trace(aa)) / (n * (n - 1)) + (bb.sum() - np.trace(bb)) / (m * (m - 1)) - 2 * ab.mean())
 
 
 def frechet_distance(a: np.ndarray, b: np.ndarray) -> float:

@@ -256,8 +256,15 @@ class Recipe:
             ("head must be one of " + ", ".join(HEADS), self.head, self.head in HEADS, "linear is the default"),
             (
                 f"head {self.head} is fitted on the features of a frozen backbone",
-                ", ".join(w for w, given in [("no freeze", not self.freeze), ("augment", self.augment),
-                                             ("no feature cache", not self.feature_cache)] if given),
+                ", ".join(
+                    w
+                    for w, given in [
+                        ("no freeze", not self.freeze),
+                        ("augment", self.augment),
+                        ("no feature cache", not self.feature_cache),
+                    ]
+                    if given
+                ),
                 self.head not in FITTED_HEADS or (self.freeze and not self.augment and self.feature_cache),
                 "give --freeze, without --augment and --no-feature-cache",
             ),

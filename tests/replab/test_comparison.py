@@ -97,6 +97,7 @@ def test_the_commands(runs, replab, in_tmp):
     assert code == 0
     assert "no finished runs" in out
 
+
 def test_a_broken_run_is_left_out_and_named(a_run, replab):
     runs = a_run.folder.parent
     broken = runs / "20260101-000000-mlp-digits"

@@ -253,10 +253,7 @@ def test_blocks_whose_results_are_used_elsewhere_are_not_folded_away():
     chart = Chart(trace(Dense(), SMALL).mermaid())
     assert chart.groups == [("blocks.1 … 2", 2)]
     assert len(chart.into("cat")) == 1
-    assert (
-        sum(edge[3] == node for node, label in chart.nodes.items() if label == "cat" for edge in chart.edges)
-        == 2
-    )
+    assert sum(edge[3] == node for node, label in chart.nodes.items() if label == "cat" for edge in chart.edges) == 2
 
 
 def test_labels_with_quotes_stay_inside_their_quotes():
@@ -271,9 +268,7 @@ def test_tracing_leaves_no_trace():
     modes = [module.training for module in model.modules()]
     before = {key: value.clone() for key, value in model.state_dict().items()}
     fast, state = torch.backends.mha.get_fastpath_enabled(), torch.get_rng_state()
-    noisy = nn.Sequential(
-        model, type("Noise", (nn.Module,), {"forward": lambda self, x: x + torch.randn(10)})()
-    )
+    noisy = nn.Sequential(model, type("Noise", (nn.Module,), {"forward": lambda self, x: x + torch.randn(10)})())
     trace(noisy, MNIST)
     assert torch.equal(torch.get_rng_state(), state)
     assert torch.backends.mha.get_fastpath_enabled() == fast
@@ -287,9 +282,7 @@ def test_mytorch_models_have_a_structure_too():
     import mytorch
 
     layers = mytorch.nn
-    model = layers.Sequential(
-        layers.Conv2d(3, 4, 3), layers.ReLU(), layers.Flatten(), layers.Linear(144, 10)
-    ).train()
+    model = layers.Sequential(layers.Conv2d(3, 4, 3), layers.ReLU(), layers.Flatten(), layers.Linear(144, 10)).train()
     found = trace(model, SMALL)
     assert [layer.shape for layer in found.layers] == [(10,), (4, 6, 6), (4, 6, 6), (144,), (10,)]
     assert (found.parameters, found.macs) == (112 + 1450, 36 * 4 * 27 + 1440)

@@ -141,9 +141,9 @@ def transfer(
     limit: Annotated[int | None, typer.Option(help="images for training and validation [a fifth of them]")] = None,
     seed: Annotated[int | None, typer.Option(help="[3407]")] = None,
     set_: Annotated[list[str] | None, typer.Option("--set", help="a parameter of the model: depth=2")] = None,
-    out: Annotated[
-        Path, typer.Option(help="where the figure goes; the numbers beside it as .json")
-    ] = Path("transfer.png"),
+    out: Annotated[Path, typer.Option(help="where the figure goes; the numbers beside it as .json")] = Path(
+        "transfer.png"
+    ),
     quiet: Quiet = False,
 ) -> None:
     """Search the learning rate at several widths, standard and muP, and say whether the best one stayed."""

@@ -35,14 +35,10 @@ def calibration(
     style.dress(upper, "", "right (%)", grid="both")
     upper.plot([0, 100], [0, 100], color=style.GREY, linewidth=1, linestyle=(0, (4, 2)), label="perfect")
     upper.bar(middles[full], 100 * right[full], 0.92 * width, color=style.SKY, alpha=0.75, label="right")
-    ends = np.array(
-        [wilson(round(n * share), int(n)) for n, share in zip(count[full], right[full])]
-    )  # (bins, 2)
+    ends = np.array([wilson(round(n * share), int(n)) for n, share in zip(count[full], right[full])])  # (bins, 2)
     reach = 100 * np.abs(ends.T - right[full])
     upper.errorbar(100 * sure[full], 100 * right[full], reach, fmt="none", ecolor=style.BLUE, elinewidth=1.2)
-    upper.plot(
-        100 * sure[full], 100 * right[full], "o", color=style.BLUE, markersize=4, label="mean confidence"
-    )
+    upper.plot(100 * sure[full], 100 * right[full], "o", color=style.BLUE, markersize=4, label="mean confidence")
     upper.set(xlim=(0, 101), ylim=(0, 102))
     upper.legend(loc="upper left", frameon=False, fontsize=style.SMALL)
     style.dress(lower, "confidence (%)", "images (%)")
@@ -53,15 +49,11 @@ def calibration(
     ):
         lower.axvline(100 * value, color=colour, linewidth=1.4, label=f"{name} {100 * value:.1f} %")
     where = "upper left" if confidence.mean() > 0.5 else "upper right"
-    lower.legend(
-        loc=where, frameon=False, fontsize=style.SMALL, title=f"n = {len(confidence):,}", title_fontsize=7.5
-    )
+    lower.legend(loc=where, frameon=False, fontsize=style.SMALL, title=f"n = {len(confidence):,}", title_fontsize=7.5)
     return figure
 
 
-def reliability(
-    confidence: np.ndarray, correct: np.ndarray, bins: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def reliability(confidence: np.ndarray, correct: np.ndarray, bins: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Equal-width bins [low, high): each one's count, mean confidence and share of right answers."""
     place = np.clip((confidence * bins).astype(int), 0, bins - 1)
     count = np.bincount(place, minlength=bins)

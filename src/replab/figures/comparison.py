@@ -43,9 +43,7 @@ def accuracy_against_time(rows: Sequence[Mapping], title: str = "") -> Figure:
     best = front(accuracy)
     on_front = np.isin(np.arange(len(kept)), best)
     # A single point would have a fraction of a decade around it, without a tick.
-    start, edge = (
-        (seconds[0] / 5, seconds[0] * 5) if len(kept) == 1 else (seconds.min() / 1.5, seconds.max() * 1.5)
-    )
+    start, edge = (seconds[0] / 5, seconds[0] * 5) if len(kept) == 1 else (seconds.min() / 1.5, seconds.max() * 1.5)
     ax.step(
         [*seconds[best], edge],
         [*accuracy[best], accuracy[best[-1]]],
@@ -79,9 +77,7 @@ def accuracy_against_time(rows: Sequence[Mapping], title: str = "") -> Figure:
     ax.set_ylim(floor - room, top + room)
     figure.legend(loc="outside lower center", frameon=False, fontsize=style.SMALL)
     points = list(zip(seconds, accuracy))
-    colours = [
-        style.GREEN if best_one else style.BLUE for best_one in on_front
-    ]  # crowded names find their points
+    colours = [style.GREEN if best_one else style.BLUE for best_one in on_front]  # crowded names find their points
     labels.beside(
         ax,
         points,
@@ -94,10 +90,7 @@ def accuracy_against_time(rows: Sequence[Mapping], title: str = "") -> Figure:
 
 
 def usable(row: Mapping) -> bool:
-    return (
-        bool(np.isfinite(style.finite([row.get("accuracy"), row.get("seconds")])).all())
-        and row["seconds"] > 0
-    )
+    return bool(np.isfinite(style.finite([row.get("accuracy"), row.get("seconds")])).all()) and row["seconds"] > 0
 
 
 def front(accuracy: np.ndarray) -> list[int]:

@@ -15,16 +15,12 @@ NUMBERED = 20  # up to this many classes the cells carry numbers
 SHADES = LinearSegmentedColormap.from_list("white to blue", ["#FFFFFF", "#9CCBE6", style.BLUE, "#003B5C"])
 
 
-def confusion(
-    matrix: np.ndarray | Sequence[Sequence[int]], classes: Sequence[str], title: str = ""
-) -> Figure:
+def confusion(matrix: np.ndarray | Sequence[Sequence[int]], classes: Sequence[str], title: str = "") -> Figure:
     """Rows are the true classes, columns what the model said; colour is the share of the row."""
     counts = np.asarray(matrix)
     size = len(classes)
     if counts.shape != (size, size):
-        raise ValueError(
-            f"a confusion matrix of {size} classes is {size}x{size}, but this one is {counts.shape}"
-        )
+        raise ValueError(f"a confusion matrix of {size} classes is {size}x{size}, but this one is {counts.shape}")
     totals = counts.sum(axis=1, keepdims=True)
     share = 100 * counts / np.maximum(totals, 1)  # a class without images: a row of zeros
     many = size > NUMBERED
@@ -32,9 +28,7 @@ def confusion(
     figure = style.new(2.4 + cell * size, 1.7 + cell * size, title or headline(counts))
     ax = figure.add_subplot()
     # The root brings out the few per cent beside the diagonal, which is what one looks for.
-    drawn = ax.imshow(
-        share, cmap=SHADES, norm=PowerNorm(0.5, 0, 100), aspect="equal", interpolation="nearest"
-    )
+    drawn = ax.imshow(share, cmap=SHADES, norm=PowerNorm(0.5, 0, 100), aspect="equal", interpolation="nearest")
     style.dress(ax, "said", "true", grid="")
     names = [style.plain(style.short(name, 18)) for name in classes]
     font = min(style.LABEL, 55 * cell) if many else style.LABEL

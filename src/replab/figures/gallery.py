@@ -31,9 +31,7 @@ def gallery(
     )
     wrong = np.flatnonzero(labels != predicted)
     if not len(wrong):
-        return style.message(
-            f"no mistakes among {len(labels):,} images" if len(labels) else "no mistakes", title
-        )
+        return style.message(f"no mistakes among {len(labels):,} images" if len(labels) else "no mistakes", title)
     shown = wrong[np.argsort(-confidence[wrong], kind="stable")][:count]
     captions = [
         f"{style.short(classes[labels[i]], 19)} → {style.short(classes[predicted[i]], 19)} "
@@ -56,9 +54,7 @@ def grid(
     """Images (N, C, H, W), uint8, one or three channels, row by row; `side` is an image's width in inches."""
     images = np.asarray(pixels)
     if images.ndim != 4 or images.shape[1] not in (1, 3) or images.dtype != np.uint8:
-        raise ValueError(
-            f"a grid shows uint8 images of shape (N, 1 or 3, H, W), but got {images.dtype} {images.shape}"
-        )
+        raise ValueError(f"a grid shows uint8 images of shape (N, 1 or 3, H, W), but got {images.dtype} {images.shape}")
     count, _, height, width = images.shape
     if captions is not None and len(captions) != count:
         raise ValueError(f"one caption an image: {count} images, but {len(captions)} captions")

@@ -39,9 +39,7 @@ def search(trials: Sequence[Mapping], chosen: int | None = None, title: str = ""
         ax = figure.add_subplot(rows, columns, i + 1)
         panels.append((ax, draw(ax, name, trials, heights, top, chosen)))
         if i % columns == 0:
-            ax.set_ylabel(
-                "best validation loss\n(small number: its epoch)", fontsize=style.LABEL, color=style.INK
-            )
+            ax.set_ylabel("best validation loss\n(small number: its epoch)", fontsize=style.LABEL, color=style.INK)
     figure.legend(
         handles=legend(trials, heights, top, chosen),
         loc="outside lower center",
@@ -57,9 +55,7 @@ def search(trials: Sequence[Mapping], chosen: int | None = None, title: str = ""
     ) in panels:  # last, because labels need the final layout; best trials first, they get the room
         shown = sorted(shown, key=lambda item: (item[1], item[0]))
         radii = [8.0 if ring else 4.0 for *_, ring in shown]
-        labels.beside(
-            ax, [(x, y) for x, y, *_ in shown], [text for _, _, text, _ in shown], 7, True, radii=radii
-        )
+        labels.beside(ax, [(x, y) for x, y, *_ in shown], [text for _, _, text, _ in shown], 7, True, radii=radii)
     return figure
 
 
@@ -116,9 +112,7 @@ def draw(
         ax.set_yticks([])
         reason = next((trial["reason"] for trial in trials if trial.get("reason")), "")
         text = textwrap.fill(f"no trial ended with a finite loss. {reason}", 44)
-        ax.text(
-            0.5, 0.5, style.plain(text), transform=ax.transAxes, ha="center", va="center", color=style.GREY
-        )
+        ax.text(0.5, 0.5, style.plain(text), transform=ax.transAxes, ha="center", va="center", color=style.GREY)
     shown = []
     for trial, x, height in zip(trials, places, heights):
         if x is None:
@@ -128,13 +122,9 @@ def draw(
         face = colour if filled else "white"
         ax.plot([x], [y], marker, color=colour, markerfacecolor=face, markersize=6, clip_on=False, zorder=4)
         if trial["number"] == chosen:
-            ax.plot(
-                [x], [y], "o", color=style.INK, markerfacecolor="none", markersize=13, clip_on=False, zorder=5
-            )
+            ax.plot([x], [y], "o", color=style.INK, markerfacecolor="none", markersize=13, clip_on=False, zorder=5)
         value = trial.get("value")
-        text = (
-            "" if trial.get("best_epoch") is None or trial["state"] == "failed" else str(trial["best_epoch"])
-        )
+        text = "" if trial.get("best_epoch") is None or trial["state"] == "failed" else str(trial["best_epoch"])
         if trial["state"] != "failed" and not math.isfinite(height) and value is not None:
             text = style.number(value)  # on the edge: how far off it really was
         shown.append((x, y, text, trial["number"] == chosen))
@@ -168,13 +158,9 @@ def legend(trials: Sequence[Mapping], heights: np.ndarray, top: float, chosen: i
     for look, (marker, colour, filled) in LOOKS.items():
         if look in seen:
             face = colour if filled else "white"
-            entries.append(
-                Line2D([], [], marker=marker, color=colour, markerfacecolor=face, linestyle="", label=look)
-            )
+            entries.append(Line2D([], [], marker=marker, color=colour, markerfacecolor=face, linestyle="", label=look))
     if any(trial["number"] == chosen for trial in trials):
-        ring = Line2D(
-            [], [], marker="o", color=style.INK, markerfacecolor="none", markersize=10, linestyle=""
-        )
+        ring = Line2D([], [], marker="o", color=style.INK, markerfacecolor="none", markersize=10, linestyle="")
         ring.set_label("chosen")
         entries.append(ring)
     return entries

@@ -68,9 +68,7 @@ def structure(layers: Sequence, title: str = "", image: Sequence[int] | None = N
     ax.set(xlim=(0, width), ylim=(height, 0))
     ax.set_axis_off()
     heading = {"ha": "center", "va": "top", "fontweight": "bold"}
-    ax.text(
-        width / 2, 0.12, style.plain(title or "Structure"), fontsize=style.TITLE, color=style.INK, **heading
-    )
+    ax.text(width / 2, 0.12, style.plain(title or "Structure"), fontsize=style.TITLE, color=style.INK, **heading)
     ax.text(width / 2, 0.4, total, ha="center", va="top", fontsize=style.LABEL, color=style.GREY)
     shape: Sequence[int] | None = image
     below: tuple[float, float] | None = None  # the foot of the last box of the column before

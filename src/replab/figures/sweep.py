@@ -29,8 +29,6 @@ def sweep(
         ax.set_axis_off()
     for column, metric in enumerate(there):
         ax = figure.add_subplot(layout[strips, column])
-        lines = [
-            (name, rows, metric, style.colour(i), style.dash(i)) for i, (name, rows) in enumerate(runs.items())
-        ]
+        lines = [(name, rows, metric, style.colour(i), style.dash(i)) for i, (name, rows) in enumerate(runs.items())]
         panel(ax, metric.partition("_")[2].replace("_", " "), lines)
     return figure

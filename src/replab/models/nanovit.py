@@ -26,9 +26,7 @@ class NanoViT(nn.Module):
     ):
         super().__init__()
         self.tokens = PatchTokens(image, patch, width, dropout, cls=True, start="zeros")
-        layer = nn.TransformerEncoderLayer(
-            width, heads, ffn, dropout, batch_first=True, norm_first=norm_first
-        )
+        layer = nn.TransformerEncoderLayer(width, heads, ffn, dropout, batch_first=True, norm_first=norm_first)
         # It copies the layer, so all start alike. Without nested tensors pre-norm is free of a warning.
         self.encoder = nn.TransformerEncoder(layer, depth, enable_nested_tensor=False)
         self.norm = nn.LayerNorm(width)

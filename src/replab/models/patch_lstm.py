@@ -15,9 +15,7 @@ from replab.models.rules import fraction, one_of, whole
 
 
 class PatchLSTM(nn.Module):
-    def __init__(
-        self, image: ImageSpec, patch: int, width: int, hidden: int, depth: int, dropout: float, readout: str
-    ):
+    def __init__(self, image: ImageSpec, patch: int, width: int, hidden: int, depth: int, dropout: float, readout: str):
         super().__init__()
         self.readout = readout
         self.tokens = PatchTokens(image, patch, width, dropout, cls=False, start="normal")

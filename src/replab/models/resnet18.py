@@ -35,9 +35,7 @@ class ResNet18(nn.Module):
 
 
 def _stage(fan_in: int, fan_out: int) -> nn.Module:
-    return nn.Sequential(
-        BasicBlock(fan_in, fan_out, 2, shortcut(fan_in, fan_out, 2)), BasicBlock(fan_out, fan_out)
-    )
+    return nn.Sequential(BasicBlock(fan_in, fan_out, 2, shortcut(fan_in, fan_out, 2)), BasicBlock(fan_out, fan_out))
 
 
 @register

@@ -10,9 +10,7 @@ from replab.models.rules import fraction, heads_divide, whole
 
 
 class ViT(nn.Module):
-    def __init__(
-        self, image: ImageSpec, patch: int, width: int, depth: int, heads: int, ffn: int, dropout: float
-    ):
+    def __init__(self, image: ImageSpec, patch: int, width: int, depth: int, heads: int, ffn: int, dropout: float):
         super().__init__()
         self.tokens = PatchTokens(image, patch, width, dropout, cls=True, start="normal")
         self.blocks = nn.Sequential(*(EncoderBlock(width, heads, ffn, dropout) for _ in range(depth)))

@@ -84,9 +84,7 @@ def test_one_exploded_epoch_does_not_flatten_the_rest(look):
 
 
 def test_small_losses_are_written_as_on_the_axis(look):
-    assert "train 0.0057" in look(
-        curves([{"epoch": e, "train_loss": 0.0057 * (11 - e)} for e in range(1, 11)])
-    )
+    assert "train 0.0057" in look(curves([{"epoch": e, "train_loss": 0.0057 * (11 - e)} for e in range(1, 11)]))
 
 
 def test_no_rows_say_so(look):

@@ -13,9 +13,7 @@ from replab.figures import style
 from replab.figures.curves import curves
 from replab.figures.labels import spread
 
-ROWS = [
-    {"epoch": e, "train_loss": 1 / e, "test_loss": 1.1 / e, "test_accuracy": 1 - 1 / e} for e in range(1, 4)
-]
+ROWS = [{"epoch": e, "train_loss": 1 / e, "test_loss": 1.1 / e, "test_accuracy": 1 - 1 / e} for e in range(1, 4)]
 
 
 def test_save_writes_a_picture_and_leaves_nothing_else(tmp_path):
@@ -49,9 +47,7 @@ def test_the_same_values_give_the_same_bytes_also_in_threads(tmp_path):
 
 def test_no_pyplot_and_no_display_needed():
     names = "calibration comparison confusion curves gallery labels lr_find search structure style"
-    code = (
-        f"import importlib, sys\nfor n in '{names}'.split(): importlib.import_module('replab.figures.' + n)\n"
-    )
+    code = f"import importlib, sys\nfor n in '{names}'.split(): importlib.import_module('replab.figures.' + n)\n"
     code += "assert 'matplotlib.pyplot' not in sys.modules and 'torch' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
 

@@ -82,9 +82,7 @@ def test_published_variants():
     assert count(build("nanovit", CIFAR, patch=2, heads=3)) == 1_242_442
     assert count(build("lenet", MNIST, batch_norm=False)) == 61_750 - 2 * (6 + 16)
     assert count(build("cnn", CIFAR, batch_norm=False)) == 1_147_914 - 2 * (32 + 64 + 128)
-    leaky = [
-        module for module in build("conv2", MNIST, activation="leaky") if isinstance(module, nn.LeakyReLU)
-    ]
+    leaky = [module for module in build("conv2", MNIST, activation="leaky") if isinstance(module, nn.LeakyReLU)]
     assert [module.negative_slope for module in leaky] == [0.01] * 4
 
 
