@@ -141,7 +141,13 @@ def test_ctrl_c_says_how_to_resume(server, model, alone, tmp_path):
     (tmp_path / "recipe.toml").write_text(recipe.to_toml())
     runs = tmp_path / "runs"
     command = [sys.executable, "-m", "replab", "run", "--recipe", str(tmp_path / "recipe.toml"), "--runs", str(runs)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a shell's background jobs ignore Ctrl-C
+    )
     while process.poll() is None and sum(lines(runs)) < 1:
         time.sleep(0.01)
     process.send_signal(signal.SIGINT)

@@ -94,8 +94,8 @@ def test_table_of_a_known_network():
         "Sequential           10\n"
         "  0 Conv2d 3×3, 3→4  4×8×8                112  6,912\n"
         "  1 BatchNorm2d      4×8×8                  8      0\n"
-        "  2 ReLU             4×8×8                  0      0\n"
-        "  3 MaxPool2d 2×2    4×4×4                  0      0\n"
+        "  2 MaxPool2d 2×2    4×4×4                  0      0\n"
+        "  3 ReLU             4×4×4                  0      0\n"
         "  4 Flatten          64                     0      0\n"
         "  5 Linear 64→16     16                 1,040  1,024\n"
         "  6 ReLU             16                     0      0\n"
@@ -110,8 +110,8 @@ def test_chart_of_a_known_network():
     chart = Chart(structure("cnn", SMALL, channels=[4], hidden=16).mermaid())
     assert list(chart.nodes.values()) == [
         "input<br/>3×8×8",
-        "Conv2d 3×3, 3→4<br/>BatchNorm2d<br/>ReLU",
-        "MaxPool2d 2×2<br/>Flatten",
+        "Conv2d 3×3, 3→4<br/>BatchNorm2d",
+        "MaxPool2d 2×2<br/>ReLU<br/>Flatten",
         "Linear 64→16<br/>ReLU<br/>Dropout 0.5",
         "Linear 16→10",
         "output",
