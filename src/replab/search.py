@@ -206,9 +206,9 @@ def _trial(
 def best(trials: list[Trial], choose: str = "best") -> Trial:
     """The complete trial of least value; a pruned one had no chance to be measured to its end.
 
-    `one-standard-error`: the lower quartile of the rates that are as good but for noise, pruned ones too if they had
-    come so far. The least of many noisy minima favours large rates, whose curves jump, and small rates end better on
-    the whole set; but the very smallest take many epochs for nothing.
+    `one-standard-error`: the lower quartile of the rates that are as good but for noise. The least of many noisy minima
+    favours large rates, whose curves jump, and small rates end better on the whole set; but the very smallest take
+    many epochs for nothing.
     """
     complete = [t for t in trials if t.state == "complete" and t.value is not None]
     if not complete:
@@ -217,7 +217,7 @@ def best(trials: list[Trial], choose: str = "best") -> Trial:
     least = min(complete, key=_value)
     if choose == "best" or "lr" not in least.params:
         return least
-    as_good = sorted((t for t in trials if _value(t) <= _value(least) + least.error), key=lambda t: t.params["lr"])
+    as_good = sorted((t for t in complete if _value(t) <= _value(least) + least.error), key=lambda t: t.params["lr"])
     return as_good[(len(as_good) - 1) // 4]
 
 

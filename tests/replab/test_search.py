@@ -251,8 +251,8 @@ def test_best_is_the_least_complete_value():
 def test_one_standard_error_takes_the_lower_quartile_of_those_as_good():
     found = [trial(0, 1.0, 0.3, error=0.05), trial(1, 1.04, 0.01), trial(2, 1.06, 0.001), trial(3, 1.02, 0.1)]
     assert best(found, "one-standard-error").number == 1
-    came_so_far = trial(4, 1.03, 0.05, state="pruned")
-    assert best([*found, came_so_far, trial(5, 1.05, 0.2)], "one-standard-error").number == 4
+    more = [trial(4, 1.03, 0.05), trial(5, 1.05, 0.2), trial(6, 1.01, 0.02, state="pruned")]
+    assert best([*found, *more], "one-standard-error").number == 4
     assert best([trial(0, 1.0, 0.3, error=0.0), trial(1, 1.04, 0.01)], "one-standard-error").number == 0
     given_rate = [
         Trial(0, {"weight_decay": 0.1}, "complete", 1.0, 1, 0.5),
