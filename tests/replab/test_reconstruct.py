@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -94,6 +96,35 @@ def test_evaluation_repeats_and_does_not_depend_on_batches(digits):
         for size in (5, 64)
     ]
     np.testing.assert_allclose(found[0], found[1], rtol=1e-4)
+
+
+def concluded(task, model, data, batch_size=16):
+    """As a run does it: fitted on training images, applied to test images."""
+    from replab import backend
+    from replab.evaluate import evaluate
+
+    batches = Batches(data.test, 64)
+    train, test = (
+        evaluate(model, task, b, backend.get("torch"), "cpu").outputs for b in (Batches(data.train, 64), batches)
+    )
+    return task.conclude(model.eval(), batches, data, test, task.finish(train, data.train, 0), batch_size)
+
+
+def by_class(data):
+    """The same images as a folder gives them: class after class."""
+    parts = {part: getattr(data, part) for part in ("train", "test")}
+    return replace(data, **{k: v.subset(np.argsort(v.labels, kind="stable")) for k, v in parts.items()})
+
+
+def test_the_published_rule_is_not_flattered_by_images_in_the_order_of_their_classes(digits, monkeypatch):
+    """Where a batch is all of one class, its total loss names it rightly; the published batches were mixed."""
+    model, _ = model_and_batch("cvae")
+    data, task = by_class(digits), Reconstruct(torch)
+    losses = 1 - np.eye(10)[data.test.labels]  # the image's own class is the least, for every image
+    monkeypatch.setattr(Reconstruct, "class_scores", lambda *args: (-losses, losses))
+    metrics, _ = concluded(task, model, data)
+    assert metrics["accuracy"] == metrics["one_sample_accuracy"] == 1
+    assert metrics["batch_total_accuracy"] < 0.5
 
 
 def test_the_model_says_the_task_and_the_range():
