@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from replab.errors import RecipeError
 from replab.lr_find import lr_find
 from replab.models import registry
 from replab.recipe import Recipe
-from replab.tasks.adversarial import Adversarial
+from replab.tasks.adversarial import Adversarial, spread
 
 DIGITS = ImageSpec(1, 8, 8, 10)
 SMALL = {"latent": 4, "width": 4}
@@ -148,6 +149,29 @@ def test_a_generator_that_makes_one_picture_has_no_diversity(digits):
     metrics, arrays = Adversarial(torch).conclude(model.eval(), None, digits, {}, {}, 16)
     assert metrics["diversity"] == pytest.approx(0, abs=1e-9)
     assert arrays["samples"].shape == (64, 1, 8, 8)
+
+
+def test_one_picture_a_class_is_a_collapse_too(digits, monkeypatch):
+    model, _ = model_and_batch()
+    monkeypatch.setattr(model, "generate", lambda z, y: (y / 5 - 1.0)[:, None, None, None].expand(-1, 1, 8, 8))
+    metrics, arrays = Adversarial(torch).conclude(model.eval(), None, digits, {}, {}, 16)
+    assert spread(arrays["samples"]) > 100  # classes differ, images of a class do not
+    assert metrics["diversity"] == pytest.approx(0, abs=1e-9)
+
+
+def test_diversity_is_beside_training_images_of_all_classes(digits):
+    """A folder's images come class by class: the first of them would be of one class."""
+    many = np.repeat(np.argsort(digits.train.labels, kind="stable"), 8)
+    model, _ = model_and_batch("dcgan")
+    sets = (digits, replace(digits, train=digits.train.subset(many)))
+    found = [Adversarial(torch).conclude(model.eval(), None, d, {}, {}, 16)[0]["diversity"] for d in sets]
+    assert found[0] == pytest.approx(found[1], rel=0.03)
+
+
+def test_spread_by_hand():
+    pixels = np.array([0, 4, 10, 10], np.uint8).reshape(4, 1, 1, 1)
+    assert spread(pixels) == pytest.approx(np.sqrt((36 + 4 + 16 + 16) / 3))
+    assert spread(pixels, np.array([0, 0, 1, 1])) == pytest.approx(np.sqrt((4 + 4) / 2))
 
 
 @pytest.mark.parametrize(("side", "stages"), [(64, 4), (32, 3), (28, 2), (8, 1)])

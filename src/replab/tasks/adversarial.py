@@ -13,7 +13,7 @@ from replab.data.images import Dataset, ImageSpec
 from replab.errors import ModelError
 from replab.tasks.classify import accuracy, calibration_error
 
-COMPARED = 256  # samples, and training images, whose distances are compared
+COMPARED = 256  # samples, and training images, whose spread is compared; of many classes, 8 each
 
 
 class Adversarial:
@@ -90,10 +90,15 @@ class Adversarial:
         fitted: dict[str, np.ndarray],
         batch_size: int,
     ) -> tuple[dict[str, float], dict[str, np.ndarray]]:
-        """Samples, and how varied they are beside training images: near 0 the generator has collapsed."""
+        """Samples, and how varied they are beside training images: near 0 the generator has collapsed.
+
+        Within classes, where it is told them: one picture a class is a collapse too.
+        """
         if not model.terms["adversarial"]:
             return {}, {}
-        drawn = samples.draw(model, COMPARED, seed=0)
+        n = max(COMPARED, 8 * model.labels)
+        drawn, real = samples.draw(model, n, seed=0), data.train.take(n, seed=0)
+        told = np.arange(n) % model.labels if model.labels else None  # as samples.draw tells them
         arrays = {"samples": drawn[: samples.GRID]}
         if model.labels:
             z = np.tile(
@@ -106,7 +111,8 @@ class Adversarial:
         walks = samples.between(np.random.default_rng(1).standard_normal((8, model.latent), dtype=np.float32), 8)
         label = np.zeros(len(walks), np.int64) if model.labels else None
         arrays["interpolation"] = samples.made(model, model.generate, walks, label)
-        return {"diversity": spread(drawn) / max(spread(data.train.pixels[:COMPARED]), 1e-9)}, arrays
+        beside = spread(real.pixels, real.labels if model.labels else None)
+        return {"diversity": spread(drawn, told) / max(beside, 1e-9)}, arrays
 
 
 @contextlib.contextmanager
@@ -122,7 +128,9 @@ def frozen(module: Any) -> Iterator[None]:
             p.requires_grad_(True)
 
 
-def spread(pixels: np.ndarray) -> float:
-    """Root mean squared distance from the mean image."""
+def spread(pixels: np.ndarray, labels: np.ndarray | None = None) -> float:
+    """Root mean squared distance from the mean image, or from that of the image's own class."""
     points = pixels.reshape(len(pixels), -1).astype(np.float64)
-    return float(np.sqrt(((points - points.mean(0)) ** 2).sum(1).mean()))
+    groups = [points] if labels is None else [points[labels == c] for c in np.unique(labels)]
+    squares = sum(float(((group - group.mean(0)) ** 2).sum()) for group in groups)
+    return float(np.sqrt(squares / max(1, len(points) - len(groups))))
