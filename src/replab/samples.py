@@ -49,19 +49,19 @@ def shown(
     test: Images,
     mean: np.ndarray,
     centres: np.ndarray,
-    assigned: np.ndarray,
     seed: int,
 ) -> dict[str, np.ndarray]:
     """What the report draws of an autoencoder: samples, reconstructions, walks, neighbourhoods of centres, t-SNE."""
-    few = next(iter(batches.epoch(0)))
-    x, y = few.x[: 2 * ROW], None if few.y is None or not model.labels else few.y[: 2 * ROW].cpu().numpy()
+    which = some(len(test), 2 * ROW, seed)
+    few = next(iter(batches.subset(which).epoch(0)))
+    y = None if few.y is None or not model.labels else few.y.cpu().numpy()
     found = {
         "samples": draw(model, GRID, seed),
-        "originals": test.pixels[: 2 * ROW],
-        "reconstructions": made(model, model, x.cpu().numpy(), y),
+        "originals": test.pixels[which],
+        "reconstructions": made(model, model, few.x.cpu().numpy(), y),
     }
     if len(mean) > 1:
-        walks = between(mean[:ROW], ROW)
+        walks = between(mean[which[:ROW]], ROW)
         labels = None if y is None else y[: len(walks) // ROW].repeat(ROW)  # of the image a walk starts at
         found["interpolation"] = made(model, model.decode, walks, labels)
     if model.labels:
@@ -72,10 +72,15 @@ def shown(
         rng = np.random.default_rng(seed)
         around = centres.repeat(ROW, 0) + 0.5 * rng.standard_normal((len(centres) * ROW, model.latent))
         found["around_centres"] = made(model, model.decode, around.astype(np.float32))
-    few_points = np.sort(np.random.default_rng(seed).permutation(len(mean))[:POINTS])
+    few_points = np.sort(some(len(mean), POINTS, seed))
     if len(few_points) > 5:
         found |= {"embedding": embedding(mean[few_points], seed), "embedding_index": few_points}
     return found
+
+
+def some(total: int, n: int, seed: int) -> np.ndarray:
+    """Which n of so many images, in mixed order: those of a folder come class by class."""
+    return np.random.default_rng(seed).permutation(total)[:n]
 
 
 def between(points: np.ndarray, steps: int) -> np.ndarray:

@@ -127,6 +127,22 @@ def test_the_published_rule_is_not_flattered_by_images_in_the_order_of_their_cla
     assert metrics["batch_total_accuracy"] < 0.5
 
 
+def test_what_is_shown_and_scored_is_of_all_classes(digits):
+    """Of a folder's images, which come class by class, the first would be of one class."""
+    model, _ = model_and_batch()
+    data = by_class(digits)
+    data = replace(data, test=data.test.subset(np.repeat(np.arange(len(data.test)), 8)))
+    metrics, arrays = concluded(Reconstruct(torch), model, data)
+    known = {image.tobytes(): label for image, label in zip(data.test.pixels, data.test.labels)}
+    assert len({known[image.tobytes()] for image in arrays["originals"]}) > 4
+    with torch.no_grad():
+        again = model.eval()(torch.from_numpy(arrays["originals"] / np.float32(255))).numpy() * 255
+    np.testing.assert_allclose(arrays["reconstructions"], again, atol=0.51)  # each below its own original
+    whole = concluded(Reconstruct(torch), model, digits)[0]
+    for key in ("bits_per_dim", "bits_per_dim_mean_image"):
+        assert metrics[key] == pytest.approx(whole[key], rel=0.02)
+
+
 def test_the_model_says_the_task_and_the_range():
     ready = setup.prepare(Recipe(model="vae", limit=50, params={"latent": 4}))
     assert ready.task.name == "reconstruct"
@@ -172,7 +188,9 @@ def test_a_run_from_end_to_end(a_generative_run):
     assert 0 <= metrics["active_units"] <= 4
     assert ("accuracy" in metrics) == (run.chosen.model != "vae")
     assert ("batch_total_accuracy" in metrics) == (run.chosen.model == "cvae")
-    assert "p(x|z) has variance β/2" in run.report.replace("p(x/z)", "p(x|z)")
+    assert "p(x\\|z) has variance β/2" in run.report
+    cells = [line.replace("\\|", "").count("|") for line in run._repr_markdown_().splitlines()]
+    assert set(cells) == {3}  # two cells a line, whatever is in them
     assert "as published" in run.report
 
 

@@ -6,6 +6,7 @@ is untouched.
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Iterator, Sequence
 from hashlib import sha256
@@ -76,6 +77,13 @@ class Batches:
 
     def __len__(self) -> int:
         return len(self._bounds())
+
+    def subset(self, index: np.ndarray) -> Batches:
+        """The same way of some of the images, numbered anew."""
+        found, chosen = copy.copy(self), torch.from_numpy(index)
+        found.size, found._rows = len(index), self._rows[chosen.to(self._rows.device)]
+        found._labels = None if self._labels is None else self._labels[chosen]
+        return found
 
     def epoch(self, number: int) -> Iterator[Batch]:
         generator = torch.Generator().manual_seed(_seed(self.seed, number))

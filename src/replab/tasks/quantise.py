@@ -75,12 +75,13 @@ class Quantise:
     ) -> tuple[dict[str, float], dict[str, np.ndarray]]:
         """How much of the codebook is used, and pictures."""
         usage = np.bincount(outputs["codes"].ravel(), minlength=model.codes)
-        first = next(iter(batches.epoch(0))).x[: 2 * samples.ROW].cpu().numpy()
+        which = samples.some(len(data.test), 2 * samples.ROW, seed=0)
+        few = next(iter(batches.subset(which).epoch(0))).x.cpu().numpy()
         arrays = {
             "codebook_usage": usage,
             "samples": samples.draw(model, samples.GRID, seed=0),
-            "originals": data.test.pixels[: 2 * samples.ROW],
-            "reconstructions": samples.made(model, lambda x, y: model(x), first),
+            "originals": data.test.pixels[which],
+            "reconstructions": samples.made(model, lambda x, y: model(x), few),
         }
         return {"codes": float(model.codes), "dead_codes": float((usage == 0).sum())}, arrays
 

@@ -111,10 +111,12 @@ class Reconstruct:
         test, mean = data.test, outputs["mean"]
         metrics = {"active_units": float((mean.var(0) > ACTIVE).sum()), "latent": float(model.latent)}
         metrics["decoder_variance"] = model.beta / 2
-        few = test.pixels[:SCORED].reshape(-1, len(fitted["mean_image"])).astype(np.float64) / 255
+        which = samples.some(len(test), SCORED, self.seed)
+        few = test.pixels[which].reshape(-1, len(fitted["mean_image"])).astype(np.float64) / 255
         error = ((few - fitted["mean_image"]) ** 2).mean()
         metrics["bits_per_dim_mean_image"] = bound.gaussian_bits(error, float(fitted["mean_image_variance"]))
-        metrics |= bound.bits_per_dimension(model, batches, fitted["variance"], SCORED, SAMPLES, self.seed)
+        scored_few = batches.subset(which)
+        metrics |= bound.bits_per_dimension(model, scored_few, fitted["variance"], SCORED, SAMPLES, self.seed)
         assigned = clusters.assign(mean, fitted["centres"])
         if test.labels is not None:
             metrics |= clusters.measure(assigned, fitted["names"], test.labels)
@@ -127,9 +129,9 @@ class Reconstruct:
         scored = self.class_scores(model, batches, fitted) if test.labels is not None else None
         if scored is not None:
             assert test.labels is not None
-            # files come class by class: batches of one class would make the published rule look right
-            mixed = np.random.default_rng(self.seed).permutation(len(test))
+            # in their files' order whole batches are of one class, and the published rule would look right
+            mixed = samples.some(len(test), len(test), self.seed)
             metrics |= bound.class_accuracies(scored[0][mixed], scored[1][mixed], test.labels[mixed], batch_size)
             arrays["logits"] = scored[0].astype(np.float32)
             metrics["ece"] = calibration_error(scored[0], test.labels)
-        return metrics, arrays | samples.shown(model, batches, test, mean, fitted["centres"], assigned, self.seed)
+        return metrics, arrays | samples.shown(model, batches, test, mean, fitted["centres"], self.seed)

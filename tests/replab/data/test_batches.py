@@ -105,6 +105,14 @@ def test_batches_can_be_changed_without_changing_the_images():
     assert np.array_equal(images.pixels, before)
 
 
+@pytest.mark.parametrize("channels_last", [False, True])
+def test_a_subset_is_that_of_the_images(channels_last):
+    images, which = random_images(9), np.array([7, 2, 5])
+    given = {"normalise": NORMALISE, "channels_last": channels_last}
+    found = list(Batches(images, 2, **given).subset(which).epoch(0))
+    assert same(found, list(Batches(images.subset(which), 2, **given).epoch(0)))
+
+
 def test_unlabelled_images_and_other_types():
     (batch,) = Batches(random_images(4, channels=1, labelled=False), 9, dtype=torch.bfloat16).epoch(0)
     assert batch.y is None
