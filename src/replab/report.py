@@ -99,6 +99,13 @@ def summary(record: Record) -> list[tuple[str, str]]:
     return [(name, text) for name, text in lines if name not in stepless]
 
 
+def facts_table(record: Record) -> str:
+    """The summary in Markdown; a bar in a cell, as in p(x|y), would end it."""
+    bar = "\\|"
+    cells = [(name.replace("|", bar), text.replace("|", bar)) for name, text in summary(record)]
+    return "\n".join(["| | |", "|---|---|", *(f"| {name} | {text} |" for name, text in cells)])
+
+
 def markdown(record: Record, figures: list[str]) -> str:
     chosen, facts, seen = (
         record.chosen(),
@@ -106,15 +113,10 @@ def markdown(record: Record, figures: list[str]) -> str:
         record.read_json("input.json", {}),
     )
     title = f"# {chosen.model} on {seen['data']}"
-    rows = [
-        "| | |",
-        "|---|---|",
-        *(f"| {name} | {value.replace('|', '/')} |" for name, value in summary(record)),
-    ]
     pictures = [f"![{name}](figures/{name}.png)\n" for name in figures]
     if record.has("figures/samples.gif"):
         pictures.append("![samples, epoch by epoch](figures/samples.gif)\n")
-    parts = [title, "\n".join(rows), "## Figures", "\n".join(pictures)]
+    parts = [title, facts_table(record), "## Figures", "\n".join(pictures)]
     findings = audit(Run(record), finished_runs(record.folder.parent))
     parts += ["## What might be wrong with this number?"]
     parts += ["\n".join(f"- {'**' if f.warning else ''}{f.sentence}{'**' if f.warning else ''}" for f in findings)]

@@ -212,7 +212,7 @@ class Run:
     def _repr_markdown_(self) -> str:
         from replab import report
 
-        return "\n".join(["| | |", "|---|---|", *(f"| {k} | {v} |" for k, v in report.summary(self.record))])
+        return report.facts_table(self.record)
 
 
 def finished_runs(folder: Path, say: Callable[[str], None] = lambda line: None) -> list[Run]:
