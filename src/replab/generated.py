@@ -31,13 +31,14 @@ def lines(record: Record) -> list[tuple[str, str]]:
     said: list[tuple[str, str]] = []
     if "kl" in found:
         variance, ceilings, of = found["decoder_variance"], "", ""
+        more, entropy = (" + γ cross-entropy", f"; cross-entropy {found['ce']:.4f}") if "ce" in found else ("", "")
         if "bits_per_dim_mean_image" in found:  # runs of an earlier version have none
             alone = f"{found['bits_per_dim_mean_image']:.4f} by the training images' mean alone"
             ceilings = f" (ceilings: {alone}, 8 by a guess; the floor is the images' entropy, which is not known)"
             of = f" (of {found['latent']:.0f}; 0 when the decoder ignores z)"
         said += [
-            ("test loss", f"{found['loss']:.4f} (squared error + β KL, each summed over an image, then averaged)"),
-            ("squared error, KL", f"{found['mse']:.4f}, {found['kl']:.4f}"),
+            ("test loss", f"{found['loss']:.4f} (squared error + β KL{more}, each summed over an image, then averaged)"),
+            ("squared error, KL", f"{found['mse']:.4f}, {found['kl']:.4f}{entropy}"),
             ("decoder variance", f"{variance:g} (β = {2 * variance:g} implies it: p(x|z) has variance β/2 a pixel)"),
             (
                 "bits a dimension",

@@ -212,10 +212,10 @@ def train_chosen(
 def keep_samples(record: Record, model: Any, recipe: Recipe, epoch: int) -> None:
     """A grid of the same noise every few epochs, of models that generate."""
     assert recipe.epochs is not None
-    made = hasattr(model, "generate") and getattr(model, "terms", {}).get("adversarial", True)  # not an untrained one
-    if not made or (epoch not in (1, recipe.epochs) and epoch % max(1, recipe.epochs // 10)):
-        return
     from replab import samples
+
+    if not samples.can_draw(model) or (epoch not in (1, recipe.epochs) and epoch % max(1, recipe.epochs // 10)):
+        return
     from replab.figures.samples import png
 
     record.path("samples").mkdir(exist_ok=True)

@@ -147,8 +147,9 @@ class Run:
         from replab import samples
 
         network = self.model(model)
-        if not hasattr(network, "generate"):
-            raise RunError(f"run {self.id} is of {self.chosen.model}, which makes no images; replab run vae makes one")
+        if not samples.can_draw(network):
+            what = self.chosen.model + "".join(f" {k}={v}" for k, v in self.chosen.params.items() if v is False)
+            raise RunError(f"run {self.id} is of {what}, which makes no images; replab run vae makes one")
         if n < 1:
             raise RunError(f"n must be at least 1, got {n}; 64 is the default")
         if label is None:

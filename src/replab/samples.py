@@ -15,6 +15,12 @@ ROW = 8  # pictures a row: of a class, a centre, a walk
 POINTS = 2000  # of a t-SNE
 
 
+def can_draw(model: Any) -> bool:
+    """Whether it generates, and learned to: controls without decoder or generator did not."""
+    learned = getattr(model, "reconstructs", True) and getattr(model, "terms", {}).get("adversarial", True)
+    return hasattr(model, "generate") and learned
+
+
 def draw(model: Any, n: int, seed: int, label: int | None = None) -> np.ndarray:
     """n samples, (n, C, H, W) uint8, by seed alone. Labelled models: of class `label`, or class after class."""
     labels = getattr(model, "labels", 0)

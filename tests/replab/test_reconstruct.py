@@ -54,6 +54,29 @@ def test_the_head_adds_gamma_times_cross_entropy_and_gamma_0_leaves_it_untaught(
     assert control.mean.weight.grad.any()
 
 
+def test_without_decoder_the_encoder_and_head_learn_alone():
+    model, batch = model_and_batch("cvae-head", gamma=2.0, decoder=False)
+    ((_, loss, logs),) = Reconstruct(torch).losses(model, batch)
+    ce = torch.nn.functional.cross_entropy(model.head(model.encoder(batch.x)), batch.y, reduction="none")
+    torch.testing.assert_close(loss, 2 * ce)
+    loss.mean().backward()
+    taught = {name.partition(".")[0] for name, p in model.named_parameters() if p.grad is not None}
+    assert taught == {"encoder", "head"}
+    assert set(logs) == {"loss", "ce", "accuracy"}
+
+
+def test_a_control_without_decoder_has_a_class_and_no_pictures(tmp_path, refuses):
+    params = {"latent": 4, "decoder": False}
+    run = api.run("cvae-head", limit=60, lr=1e-3, epochs=1, params=params, runs=tmp_path, quiet=True)
+    assert {"accuracy", "loss", "ce"} <= set(run.metrics)
+    assert not {"kl", "bits_per_dim", "cluster_accuracy"} & set(run.metrics)  # of latents that learned nothing
+    assert not {"samples", "reconstructions", "latent"} & set(run.figures)
+    assert not (run.folder / "samples").exists()
+    assert run.predict(run.reopened().data.test.pixels[0]).label in run.input["classes"]
+    said = refuses("generate", run.id, runs=tmp_path)
+    assert "cvae-head decoder=False, which makes no images" in said
+
+
 @pytest.mark.parametrize("name", ["vae", "cvae", "vq-vae"])
 def test_no_phase_of_the_lattice_starts_saturated(name):
     """Squared error has no gradient through a saturated sigmoid: such pixels would stay white dots for good."""
@@ -184,6 +207,7 @@ def test_a_run_from_end_to_end(a_generative_run):
     assert {"train_loss", "train_mse", "train_kl", "test_loss", "test_mse", "test_kl"} <= set(run.epochs[-1])
     metrics = run.metrics
     assert metrics["decoder_variance"] == 0.5
+    assert ("+ γ cross-entropy" in run.report) == ("test_ce" in run.epochs[-1]) == (run.chosen.model == "cvae-head")
     assert {"cluster_accuracy", "cluster_accuracy_on_test", "pixel_cluster_accuracy", "nmi"} <= set(metrics)
     assert 0 <= metrics["active_units"] <= 4
     assert ("accuracy" in metrics) == (run.chosen.model != "vae")

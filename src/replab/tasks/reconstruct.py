@@ -41,23 +41,25 @@ class Reconstruct:
         terms = self.terms(model, batch, None)
         if "logits" in terms:
             terms["accuracy"] = terms.pop("logits").argmax(1) == batch.y
-        del terms["mean"]
+        terms.pop("mean", None)
         yield "model", terms["loss"], terms
 
     def terms(self, model: Any, batch: Any, noise: Any) -> dict[str, Any]:
         """Each (B,): loss, mse, kl; `mean` (B, latent) is never told the label. `noise` None: drawn now."""
         y = batch.y if model.labels else None
         features = model.encoder(batch.x)
+        head = {}
+        if model.head is not None:
+            logits = model.head(features)
+            head = {"logits": logits, "ce": self.functional.cross_entropy(logits, batch.y, reduction="none")}
+            if not model.reconstructs:  # the control: nothing is decoded, and no latent learned
+                return head | {"loss": model.gamma * head["ce"]}
         mean, logvar = model.posterior(features, y)  # (B, latent) each
         z = mean + (0.5 * logvar).exp() * (self.lib.randn_like(mean) if noise is None else noise)
         error = ((model.decode(z, y) - batch.x) ** 2).flatten(1).sum(1)
         kl = bound.divergence(mean, logvar)
-        terms = {"loss": error + model.beta * kl, "mse": error, "kl": kl}
-        if model.head is not None:
-            terms["logits"] = model.head(features)
-            terms["ce"] = self.functional.cross_entropy(terms["logits"], batch.y, reduction="none")
-            bound_term = terms["loss"] if model.reconstructs else 0.0  # the control: cross-entropy alone
-            terms["loss"] = bound_term + model.gamma * terms["ce"]
+        loss = error + model.beta * kl
+        terms = head | {"loss": loss + model.gamma * head["ce"] if head else loss, "mse": error, "kl": kl}
         blind = y is None or model.training  # in training nobody looks at the means
         return terms | {"mean": mean if blind else model.posterior(features)[0]}
 
@@ -67,7 +69,7 @@ class Reconstruct:
 
     def measure(self, outputs: dict[str, np.ndarray], labels: np.ndarray | None) -> dict[str, float]:
         """`loss` is the negative bound times beta, up to a constant; mse is summed over an image's pixels."""
-        found = means(outputs, ("mse", "kl"))
+        found = means(outputs, tuple(name for name in ("mse", "kl", "ce") if name in outputs))
         if "logits" in outputs and labels is not None:
             found |= {"accuracy": accuracy(outputs["logits"], labels)}
             found |= {"ece": calibration_error(outputs["logits"], labels)}
@@ -75,6 +77,8 @@ class Reconstruct:
 
     def finish(self, outputs: dict[str, np.ndarray], train: Images, seed: int) -> dict[str, np.ndarray]:
         """All that evaluation needs fitted, on training images: clusters and names, class shares, the variance."""
+        if "mean" not in outputs:
+            return {}
         k = len(train.classes) or 10
         centres = clusters.centres(outputs["mean"], k, seed)
         found = {"centres": centres, "variance": np.array(outputs["mse"].mean() / train.pixels[0].size)}
@@ -108,6 +112,8 @@ class Reconstruct:
         batch_size: int,
     ) -> tuple[dict[str, float], dict[str, np.ndarray]]:
         """Metrics and arrays for the figures, by the trained model and what was fitted on training images."""
+        if "mean" not in outputs:  # the control without decoder has only a head
+            return {}, {}
         test, mean = data.test, outputs["mean"]
         metrics = {"active_units": float((mean.var(0) > ACTIVE).sum()), "latent": float(model.latent)}
         metrics["decoder_variance"] = model.beta / 2
