@@ -37,7 +37,7 @@ def lines(record: Record) -> list[tuple[str, str]]:
             ceilings = f" (ceilings: {alone}, 8 by a guess; the floor is the images' entropy, which is not known)"
             of = f" (of {found['latent']:.0f}; 0 when the decoder ignores z)"
         said += [
-            ("test loss", f"{found['loss']:.4f} (squared error + β KL{more}, each summed over an image, then averaged)"),
+            ("test loss", f"{found['loss']:.4f} (squared error + β KL{more}, summed over an image, then averaged)"),
             ("squared error, KL", f"{found['mse']:.4f}, {found['kl']:.4f}{entropy}"),
             ("decoder variance", f"{variance:g} (β = {2 * variance:g} implies it: p(x|z) has variance β/2 a pixel)"),
             (

@@ -18,7 +18,7 @@ POINTS = 2000  # of a t-SNE
 def can_draw(model: Any) -> bool:
     """Whether it generates, and learned to: controls without decoder or generator did not."""
     learned = getattr(model, "reconstructs", True) and getattr(model, "terms", {}).get("adversarial", True)
-    return hasattr(model, "generate") and learned
+    return hasattr(model, "generate") and bool(learned)
 
 
 def draw(model: Any, n: int, seed: int, label: int | None = None) -> np.ndarray:

@@ -48,7 +48,7 @@ class Reconstruct:
         """Each (B,): loss, mse, kl; `mean` (B, latent) is never told the label. `noise` None: drawn now."""
         y = batch.y if model.labels else None
         features = model.encoder(batch.x)
-        head = {}
+        head: dict[str, Any] = {}
         if model.head is not None:
             logits = model.head(features)
             head = {"logits": logits, "ce": self.functional.cross_entropy(logits, batch.y, reduction="none")}
