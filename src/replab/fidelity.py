@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+FEWEST = 10  # images that a distance between sets says anything of
+
 
 def kernel_distance(a: np.ndarray, b: np.ndarray) -> float:
     """KID (1801.01401): unbiased squared MMD with the kernel (x·y/d + 1)³; about 0 for samples of one distribution."""
@@ -82,6 +84,12 @@ def judge(run: Any, by: Any, n: int = 2000, seed: int = 0) -> dict[str, Any]:
     """
     from replab.errors import RunError
 
+    for key in ("data", "classes"):
+        one, two = (", ".join(found) if isinstance(found, list) else found for found in (run.input[key], by.input[key]))
+        if one != two:
+            raise RunError(f"run {run.id} learned {key} {one}, run {by.id} {two}; train the classifier on the same")
+    if n < FEWEST:
+        raise RunError(f"n must be at least {FEWEST}, got {n}; 2000 is the default")
     ready = by.reopened()
     data = ready.data
     n = min(n, len(data.train), len(data.test))

@@ -67,6 +67,15 @@ def test_samples_stand_between_floor_and_ceilings(a_vae, finished_run, replab):
     assert "FID" not in out
 
 
+def test_what_cannot_be_compared_is_refused(a_vae, finished_run, refuses, a_run):
+    runs, by = a_vae.folder.parent, finished_run.folder
+    assert "n must be at least 10, got 1" in refuses("fidelity", a_vae.id, "--by", by, "--n", 1, runs=runs)
+    assert "no linear head" in refuses("fidelity", a_vae.id, "--by", a_vae.id, "--n", 20, runs=runs)
+    a_run.record.write_json("input.json", a_run.input | {"data": "mnist"})
+    said = refuses("fidelity", a_vae.id, "--by", a_run.folder, runs=runs)
+    assert f"run {a_vae.id} learned data digits, run {a_run.id} mnist; train the classifier on the same" in said
+
+
 def test_generate_is_seeded_and_refuses_what_it_cannot(a_vae, finished_run, replab, refuses, tmp_path):
     from PIL import Image
 
