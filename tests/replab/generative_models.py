@@ -1,10 +1,12 @@
-"""A linear-Gaussian conditional model whose p(x|y) is known exactly."""
+"""A linear-Gaussian conditional model whose p(x|y) is known exactly; and whether pictures show anything."""
 
 from __future__ import annotations
 
 import math
 
+import numpy as np
 import torch
+from PIL import Image
 from torch import nn
 
 
@@ -43,3 +45,9 @@ class LinearGaussian(nn.Module):
         gap = x.flatten(1)[:, None] - self.shift  # (B, labels, d)
         quadratic = torch.einsum("bld,de,ble->bl", gap, torch.linalg.inv(covariance), gap)
         return -0.5 * (quadratic + torch.logdet(covariance) + d * math.log(2 * math.pi))
+
+
+def not_blank(paths):
+    for path in paths:
+        with Image.open(path) as picture:
+            assert np.asarray(picture.convert("L")).std() > 5, path

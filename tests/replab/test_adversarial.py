@@ -8,6 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from generative_models import not_blank
+from PIL import Image
 
 from replab import api, generated, setup
 from replab.backend import array
@@ -106,7 +108,12 @@ def test_a_run_from_end_to_end(a_gan):
     assert {"train_critic_loss", "train_generator_loss", "train_accuracy", "test_accuracy"} <= set(a_gan.epochs[-1])
     assert {"diversity", "accuracy", "taken_for_real"} <= set(a_gan.metrics)
     assert {"samples", "samples_by_class", "interpolation", "confusion"} <= set(a_gan.figures)
-    assert (a_gan.folder / "figures/samples.gif").is_file()
+    grids = sorted((a_gan.folder / "samples").glob("*.png"))
+    assert [g.name for g in grids] == [f"epoch-000{i}.png" for i in (1, 2, 3)]
+    names = ("samples", "samples_by_class", "interpolation", "curves")
+    not_blank([*grids, *(a_gan.figures[name].path for name in names)])
+    with Image.open(a_gan.folder / "figures/samples.gif") as gif:
+        assert gif.n_frames == 3
     assert a_gan.chosen.lr == 2e-4
     assert not a_gan.trials
 

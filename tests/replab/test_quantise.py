@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from generative_models import not_blank
 
 from replab import api
 from replab.data.batches import Batch
@@ -90,5 +91,5 @@ def test_a_run_from_end_to_end(tmp_path):
     run = api.run("vq-vae", limit=100, lr=1e-3, epochs=2, params=SMALL, runs=tmp_path, quiet=True)
     assert {"train_loss", "train_mse", "train_commitment", "train_prior_loss", "test_perplexity"} <= set(run.epochs[-1])
     assert 1 <= run.metrics["perplexity"] <= 6
-    assert {"samples", "reconstructions", "codebook", "curves"} <= set(run.figures)
+    not_blank(run.figures[name].path for name in ("samples", "reconstructions", "codebook", "curves"))
     assert run.generate(2, seed=1).shape == (2, 1, 8, 8)

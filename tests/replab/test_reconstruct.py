@@ -7,9 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from generative_models import not_blank
 from PIL import Image
 
-from replab import api, setup, tasks
+from replab import api, generated, setup, tasks
 from replab.data.batches import Batch, Batches
 from replab.data.images import ImageSpec
 from replab.errors import ModelError, RecipeError, RunError, UnknownName
@@ -246,11 +247,20 @@ def test_the_pictures_are_there_and_not_blank(a_generative_run):
     assert names <= set(run.figures)
     grids = sorted((run.folder / "samples").glob("*.png"))
     assert [g.name for g in grids] == ["epoch-0001.png", "epoch-0002.png"]
-    for path in [*grids, *(run.figures[name].path for name in names)]:
-        with Image.open(path) as picture:
-            assert np.asarray(picture.convert("L")).std() > 5, path
+    not_blank([*grids, *(run.figures[name].path for name in names)])
     with Image.open(run.folder / "figures/samples.gif") as gif:
         assert gif.n_frames == 2
+
+
+def test_the_plane_of_latents_is_coloured_by_class_and_by_cluster(a_generative_run):
+    run = a_generative_run
+    kept = run.predictions
+    drawn = generated.figures(run.record, kept, run.input)["latent"]()
+    ways = ["by class", "by cluster"] + ["by predicted class"] * (run.chosen.model != "vae")
+    assert [ax.get_title(loc="left") or ax.get_title() for ax in drawn.axes] == ways
+    for ax, group in zip(drawn.axes, (kept["labels"], kept["cluster"])):
+        sizes = [len(points.get_offsets()) for points in ax.collections]
+        assert sizes == np.unique(group[kept["embedding_index"]], return_counts=True)[1].tolist()
 
 
 def test_unlabelled_images_are_enough(tmp_path):
