@@ -56,7 +56,7 @@ def test_codes_move_in_training_only_and_towards_what_chose_them():
     task, before = Quantise(torch), model.codebook.clone()
     task.outputs(model.eval(), batch)
     assert torch.equal(model.codebook, before)
-    model.train()
+    model.train().counts.fill_(1)
     _, encoded, index = task.terms(model, batch)
     next(task.losses(model, batch))
     used = index.unique()
@@ -64,6 +64,18 @@ def test_codes_move_in_training_only_and_towards_what_chose_them():
     for code in used:
         mean = points[index.flatten() == code].mean(0)
         assert (model.codebook[code] - mean).norm() < (before[code] - mean).norm()
+
+
+def test_codes_that_nothing_chooses_start_anew_at_points_of_the_batch():
+    model, batch = model_and_batch()
+    with torch.no_grad():
+        points = model.encoder(batch.x).permute(0, 2, 3, 1).reshape(-1, 4)
+    next(Quantise(torch).losses(model.train(), batch))  # the first step: all of them
+    assert torch.cdist(model.codebook, points).min(1).values.max() < 1e-5
+    model.counts[2], model.codebook[2] = 0.01, 100.0
+    next(Quantise(torch).losses(model, batch))
+    assert torch.cdist(model.codebook[2:3], points).min() < 1e-5
+    assert (model.counts > 0.9).all()
 
 
 def test_the_prior_sees_only_what_comes_before():

@@ -10,7 +10,7 @@ import torch
 from generative_models import not_blank
 from PIL import Image
 
-from replab import api, generated, setup, tasks
+from replab import api, generated, samples, setup, tasks
 from replab.data.batches import Batch, Batches
 from replab.data.images import ImageSpec
 from replab.errors import ModelError, RecipeError, RunError, UnknownName
@@ -151,8 +151,9 @@ def test_the_published_rule_is_not_flattered_by_images_in_the_order_of_their_cla
     assert metrics["batch_total_accuracy"] < 0.5
 
 
-def test_what_is_shown_and_scored_is_of_all_classes(digits):
+def test_what_is_shown_and_scored_is_of_all_classes(digits, monkeypatch):
     """Of a folder's images, which come class by class, the first would be of one class."""
+    monkeypatch.setattr(samples, "POINTS", 0)  # no t-SNE here
     model, _ = model_and_batch()
     data = by_class(digits)
     data = replace(data, test=data.test.subset(np.repeat(np.arange(len(data.test)), 8)))

@@ -12,6 +12,8 @@ from replab.models.blocks import to_pixels
 from replab.models.registry import at_least, register
 from replab.models.rules import one_of, positive, whole
 
+IDLE = 0.1  # places a step: a code chosen less is not in use
+
 
 @register(task="quantise")
 def vq_vae(
@@ -66,7 +68,7 @@ class Quantised(nn.Module):
         start = torch.randn(codes, width) / math.sqrt(width)
         if update == "ema":
             self.register_buffer("codebook", start)
-            self.register_buffer("counts", torch.ones(codes))  # moving averages: how often each code is nearest,
+            self.register_buffer("counts", torch.zeros(codes))  # moving averages: how often each code is nearest,
             self.register_buffer("sums", start.clone())  # and the sum of what it is nearest to
         else:
             self.codebook = nn.Parameter(start)
@@ -94,12 +96,20 @@ class Quantised(nn.Module):
 
     @torch.no_grad()
     def move_codes(self, encoded, index, keep: float = 0.99):
-        """One step of the moving averages: each code goes towards the mean of what chose it."""
+        """One step of the moving averages: each code goes towards the mean of what chose it.
+
+        A code that nothing chose for long, and at the first step every code, starts anew at a point of this batch:
+        far from all points it would never be chosen.
+        """
         points = encoded.detach().permute(0, 2, 3, 1).flatten(0, 2)
+        idle = self.counts < IDLE
         chosen = functional.one_hot(index.flatten(), self.codes).to(points.dtype)  # (N, codes)
         self.counts.mul_(keep).add_(chosen.sum(0), alpha=1 - keep)
         self.sums.mul_(keep).add_(chosen.T @ points, alpha=1 - keep)
-        self.codebook.copy_(self.sums / self.counts.clamp(min=1e-3)[:, None])
+        drawn = points[torch.randint(len(points), (self.codes,), device=points.device)]
+        self.sums.copy_(torch.where(idle[:, None], drawn, self.sums))
+        self.counts.masked_fill_(idle, 1.0)
+        self.codebook.copy_(self.sums / self.counts[:, None])
 
     def generate(self, z, y=None):
         """Images of standard normal noise (B, h*w): each code is drawn from the prior by its own number."""
