@@ -18,13 +18,14 @@ from torch import nn
 from torch.utils.data import DataLoader
 
 from replab import backend as backends
-from replab import bound, samples
+from replab import bound
 from replab.data.images import Images, ImageSpec
 from replab.models.registry import builder
 from replab.progress import Progress
 from replab.recipe import Recipe
 from replab.tasks.reconstruct import Reconstruct
 from replab.train import fit, optimizers, prefers_channels_last
+from replab.tsne import two_dimensions
 
 SAMPLES = 10
 
@@ -35,20 +36,19 @@ def some_images(n: int) -> Images:
     return Images(pixels, np.arange(n) % 10, tuple("0123456789"), (0.0,), (1.0,))
 
 
-def published(images: Images) -> torch.nn.Module:
+def published(model: nn.Module) -> nn.Module:
     """The network as the notes have it: ReLU before the pool, torch's own transposed convolution to the pixels."""
-    model = builder("vae")(images.spec)
     layers = list(model.encoder)
     for at in range(2, len(layers) - 1, 4):  # convolution, BatchNorm, pool, ReLU
         layers[at], layers[at + 1] = layers[at + 1], layers[at]
     model.encoder = nn.Sequential(*layers)
-    model.decoder[6] = nn.ConvTranspose2d(64, images.spec.channels, 4, stride=2, padding=1)
+    model.decoder[6] = nn.ConvTranspose2d(64, model.decoder[6].out_channels, 4, stride=2, padding=1)
     return model
 
 
 def plain(images: Images) -> Callable[[], None]:
     """What people write."""
-    model = published(images)
+    model = published(builder("vae")(images.spec))
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
     loader = DataLoader(OneByOne(images), 128, shuffle=True, num_workers=0)
 
@@ -78,7 +78,9 @@ def ours(images: Images) -> Callable[[], None]:
 
 def together(n: int) -> Callable[[], None]:
     """As `score_classes` does it."""
+    backends.get("torch")
     model, x, eps = scored(n)
+    model = model.to(memory_format=torch.channels_last)
     step, decode = max(1, bound.AT_ONCE // (10 * SAMPLES)), model.fast_decode()
     return lambda: (
         [bound.class_scores(model, decode, a, b, 10) for a, b in zip(x.split(step), eps.split(step))] and None
@@ -86,8 +88,9 @@ def together(n: int) -> Callable[[], None]:
 
 
 def by_class(n: int) -> Callable[[], None]:
-    """A pass of the model a class: as many decoded at once as in the other way, the image encoded for each class."""
+    """What people write: a pass of the published model a class; as many images at once as in the other way."""
     model, x, eps = scored(n)
+    model = published(model)
     step = max(1, bound.AT_ONCE // SAMPLES)
 
     def scores() -> None:
@@ -99,17 +102,15 @@ def by_class(n: int) -> Callable[[], None]:
 
 
 def scored(n: int) -> tuple[nn.Module, torch.Tensor, torch.Tensor]:
-    backends.get("torch")
     torch.manual_seed(0)
-    model = builder("cvae")(ImageSpec(1, 28, 28, 10)).eval().to(memory_format=torch.channels_last)
+    model = builder("cvae")(ImageSpec(1, 28, 28, 10)).eval()
     return model, torch.rand(n, 1, 28, 28), torch.randn(n, SAMPLES, model.latent)
 
 
 def embedded(n: int) -> None:
     points = np.random.default_rng(0).standard_normal((n, 128)).astype(np.float32)
     started = time.perf_counter()
-    samples.embedding(points, 0)
-    # Barnes-Hut of a library that is needed anyway; nothing faster is worth another dependency
+    two_dimensions(points, 0)
     print(f"t-SNE of {n:,} latents (scikit-learn's Barnes-Hut): {time.perf_counter() - started:.0f} s (target 60)")
 
 

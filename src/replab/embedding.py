@@ -26,13 +26,3 @@ def penultimate(run: Any, images: int, model: Any = None) -> tuple[np.ndarray, n
     finally:
         handle.remove()
     return np.concatenate(kept), labels[chosen], said[chosen]
-
-
-def two_dimensions(rows: np.ndarray, seed: int) -> np.ndarray:
-    """(N, 2) by t-SNE, from a PCA start."""
-    from sklearn.manifold import TSNE
-
-    if len(rows) < 5:
-        raise RunError(f"t-SNE needs at least 5 images, got {len(rows)}")
-    perplexity = min(30.0, (len(rows) - 1) / 3)
-    return TSNE(2, perplexity=perplexity, init="pca", random_state=seed % 2**32).fit_transform(rows)

@@ -11,7 +11,7 @@ from replab import comparison, generated, heads
 from replab.audit import audit
 from replab.cost import duration
 from replab.errors import RunError
-from replab.recipe import FITTED_HEADS
+from replab.recipe_rules import FITTED_HEADS
 from replab.record import Record
 from replab.runs import Run, finished_runs
 from replab.statistics import wilson

@@ -89,9 +89,12 @@ class Autoencoder(nn.Module):
         """decode() of a model in eval mode, for many z: about half the work.
 
         Up to the first ReLU all is affine in (z, y): one matrix instead of a linear layer, a transposed convolution and
-        a BatchNorm. What it does to the axes tells it.
+        a BatchNorm. What it does to the axes tells it. The second BatchNorm goes into its convolution.
         """
-        first, rest = self.decoder[:2], self.decoder[2:]
+        from torch.nn.utils.fusion import fuse_conv_bn_eval  # which mytorch has not
+
+        first, (relu, conv, norm, *rest) = self.decoder[:2], self.decoder[2:]
+        rest = nn.Sequential(relu, fuse_conv_bn_eval(conv, norm, transpose=True), *rest)
         axes = torch.eye(self.expand.in_features, device=self.expand.weight.device)
         ends = first(self.expand(torch.cat([torch.zeros_like(axes[:1]), axes])).view(-1, *self.start))
         ends = ends.permute(0, 2, 3, 1)  # channels last, which convolutions like
