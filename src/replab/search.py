@@ -155,7 +155,7 @@ def _study(recipe: Recipe, space: Mapping[str, Any], told: list[Trial]) -> optun
 
 
 def fair_epochs(max_epochs: int) -> int:
-    """What a trial gets before it can be pruned: comparing at equal epochs is unfair to small rates, most so early."""
+    """What a trial gets before it can be pruned."""
     return max(5, max_epochs // 7)
 
 
@@ -163,6 +163,17 @@ def behind_median(losses: list[float], others: Iterable[list[float]]) -> bool:
     """Whether a trial's best loss is above the median best of the others that got as far, at the same epoch."""
     bests = [min(other[: len(losses)]) for other in others if len(other) >= len(losses)]
     return bool(bests) and min(losses) > median(bests)
+
+
+def on_course(losses: list[float], least: float) -> bool:
+    """Whether a trial, falling on like a + b / epoch as curves do, reaches the least loss in as many epochs again.
+
+    The pace at epoch t is then b / t², and b / t - b / 2t comes in the next t. Small rates start behind: to compare
+    them at equal epochs alone would be unfair.
+    """
+    t = len(losses)
+    pace = (losses[-4] - losses[-1]) / 3 if t > 3 else math.inf
+    return losses[-1] - pace * t / 2 <= least
 
 
 def _trial(
@@ -173,6 +184,7 @@ def _trial(
     constant = recipe.schedule == "constant"  # a schedule runs its length: its loss falls when the rate does
     patience = recipe.search.patience if constant else math.inf
     prunes_from = fair_epochs(epochs) if recipe.search.prune and constant else math.inf
+    least = min(map(_value, told), default=math.inf)
     losses: list[float] = []
     best_epoch, error = 0, 0.0
     state, reason = "complete", ""
@@ -188,8 +200,12 @@ def _trial(
                 best_epoch, error = len(losses), row.get("val_loss_se", 0.0)
             if len(losses) - best_epoch >= patience:
                 break
-            if len(losses) >= prunes_from and behind_median(losses, (t.losses for t in told)):
-                state, reason = "pruned", f"behind the median at epoch {len(losses)}"
+            if (
+                len(losses) >= prunes_from
+                and behind_median(losses, (t.losses for t in told))
+                and not on_course(losses, least)
+            ):
+                state, reason = "pruned", f"behind the median at epoch {len(losses)}, and not about to catch up"
                 break
     except (Diverged, ModelError) as fault:  # a model that cannot be built with these parameters fails its trial alone
         state, reason = "failed", str(fault)

@@ -20,6 +20,7 @@ from replab.search import (
     best,
     check_space,
     distributions,
+    on_course,
     search,
     split_for_search,
     startup_trials,
@@ -184,9 +185,19 @@ def test_pruning_waits_for_a_fair_number_of_epochs():
 
 def test_a_trial_ahead_of_the_median_is_not_pruned():
     recipe = small(trials=6, max_epochs=50, patience=40, prune=True)
-    assert trials_of(recipe, good_then([0.9 - 0.01 * e for e in range(50)]))[-1].state == "complete"
-    late = [9.0] * 6 + [0.5] * 44  # far behind until it has had its fair epochs
-    assert trials_of(recipe, good_then(late))[-1].state == "complete"
+    flat = [0.95] + [0.925] * 49  # the others have 0.93 by epoch 8, 0.92 by epoch 9
+    assert trials_of(recipe, good_then(flat))[-1].reason.startswith("behind the median at epoch 9")
+    ahead = [0.95] + [0.5] * 49  # flat too, and not on course for 0.51
+    assert trials_of(recipe, good_then(ahead))[-1].state == "complete"
+
+
+def test_a_trial_that_catches_up_is_not_pruned():
+    """Behind the others until epoch 9, but falling like a curve that reaches the best in time."""
+    recipe = small(trials=6, max_epochs=50, patience=40, prune=True)
+    catching_up = [14.0 / e - 0.6 for e in range(1, 51)]
+    assert trials_of(recipe, good_then(catching_up))[-1].state == "complete"
+    too_slow = [100.0 / e + 3 for e in range(1, 51)]
+    assert trials_of(recipe, good_then(too_slow))[-1].state == "pruned"
 
 
 def test_behind_the_median_by_hand():
@@ -194,6 +205,13 @@ def test_behind_the_median_by_hand():
     assert behind_median([9.0, 2.1, 4.0], others)
     assert not behind_median([9.0, 2.0, 4.0], others)  # the best so far counts, not the last
     assert not behind_median([9.0, 9.0, 9.0, 9.0], others)  # nobody got as far
+
+
+def test_on_course_by_hand():
+    falling = [1 + 8 / epoch for epoch in range(1, 11)]  # 1.8 at epoch 10, 1.4 at epoch 20
+    assert on_course(falling, least=1.4)
+    assert not on_course(falling, least=1.2)  # at an even pace it would be there in a few epochs
+    assert on_course([9.0], least=0.1)  # too early to tell
 
 
 def test_a_schedule_is_not_pruned():
