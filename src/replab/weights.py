@@ -7,6 +7,7 @@ Anything else that is missing, left over or of another shape is an error: no sil
 from __future__ import annotations
 
 import hashlib
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -92,7 +93,8 @@ def _safetensors(path: Path) -> dict[str, torch.Tensor]:
 
 def _pickled(path: Path) -> dict[str, torch.Tensor]:
     try:
-        found = torch.load(path, map_location="cpu", weights_only=True)
+        with warnings.catch_warnings(action="ignore"):  # of protocols it does not know, before it refuses them
+            found = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # weights_only names the global it will not call; damaged files raise nearly anything
         text = _line(error)
         at = text.find("Unsupported global")

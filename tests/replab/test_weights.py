@@ -92,13 +92,14 @@ class Hostile:
 
 
 @pytest.mark.parametrize("save", [torch.save, lambda o, p: p.write_bytes(pickle.dumps(o))])
-def test_a_hostile_pickle_is_refused_and_not_run(tmp_path, save, refuses):
+def test_a_hostile_pickle_is_refused_and_not_run(tmp_path, save, refuses, recwarn):
     file, mark = tmp_path / "w.pth", tmp_path / "pwned"
     save({"a": Hostile(mark)}, file)
     said = refuses("run", "mlp", "--limit", 60, "--weights", file)
     assert "is refused" in said
     assert ".safetensors" in said
     assert not mark.exists()
+    assert not recwarn.list  # one line is said
 
 
 def test_what_is_no_file_of_weights_is_one_line(tmp_path, refuses):
