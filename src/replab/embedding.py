@@ -8,12 +8,15 @@ import numpy as np
 
 from replab import features, freezing
 from replab.errors import RunError
+from replab.tsne import FEWEST
 
 
 def penultimate(run: Any, images: int, model: Any = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(features (N, D), labels, what the model said) of at most this many of the run's test images, drawn by seed."""
-    if run.chosen.backend != "torch":
-        raise RunError(f"run {run.id} is not torch's; embed looks into those")
+    if images < FEWEST:
+        raise RunError(f"t-SNE needs at least {FEWEST} images, got {images}")
+    if run.chosen.backend != "torch" or run.input.get("task") != "classify":
+        raise RunError(f"run {run.id} is not a torch classifier; embed looks into those")
     network = run.model(model)
     ready = run._ready
     labels, said = run.predictions["labels"], run.predictions["logits"].argmax(1)
