@@ -4,14 +4,12 @@ and at most 1.05 of a bare loop over the same in-memory batches. 10,000 CIFAR im
 
 from __future__ import annotations
 
-import subprocess
 import sys
-import time
 from collections.abc import Callable
-from statistics import median
 
 import torch
 from input_pipeline import OneByOne, cifar_images
+from side_by_side import measure, ratios, serve
 from torch import nn
 from torch.utils.data import DataLoader
 
@@ -89,41 +87,18 @@ def ours(name: str, images: Images) -> Callable[[], None]:
     return lambda: next(rows) and None
 
 
-def worker(side: str, name: str) -> None:
-    """An epoch, and its seconds, for each line read."""
-    torch.set_num_threads(2)
-    epoch = SIDES[side](name, cifar_images()[1])
-    for _ in sys.stdin:
-        started = time.perf_counter()
-        epoch()
-        print(time.perf_counter() - started, flush=True)
-
-
 def main() -> None:
-    """Each side has a process of its own, since fit() keeps freed memory for the whole process; one runs at a time."""
     rounds = int(sys.argv[1]) if sys.argv[1:] else 5
     print(f"10,000 images of {cifar_images()[0]}, batch 128, Adam, 2 threads, {rounds} interleaved epochs")
     for name, target in TARGETS.items():
-        command = [sys.executable, __file__]
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-        workers = {side: subprocess.Popen([*command, side, name], **pipes) for side in SIDES}
-        seconds: dict[str, list[float]] = {side: [] for side in SIDES}
-        for round_ in range(rounds + 1):
-            for side, process in workers.items():
-                print(file=process.stdin, flush=True)
-                took = float(process.stdout.readline())
-                if round_:  # the first warms up
-                    seconds[side].append(took)
-        for process in workers.values():
-            process.communicate()
-        for side, found in seconds.items():
-            print(f"  {name} {side:5} " + " ".join(f"{s:.2f}" for s in found) + f" s, median {median(found):.2f}")
-        for other, most in (("plain", target), ("bare", 1.05)):
-            ratios = [ours / theirs for ours, theirs in zip(seconds["fit"], seconds[other])]
-            print(f"  {name}: fit/{other} {median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f}; target {most})")
+        ratios(name, measure(__file__, SIDES, [name], rounds), "fit", {"plain": target, "bare": 1.05})
 
 
 SIDES = {"plain": plain, "bare": bare, "fit": ours}
 
 if __name__ == "__main__":
-    worker(*sys.argv[1:]) if sys.argv[2:] else main()
+    torch.set_num_threads(2)
+    if sys.argv[2:]:
+        serve(SIDES[sys.argv[1]](sys.argv[2], cifar_images()[1]))
+    else:
+        main()

@@ -44,14 +44,16 @@ def watching(model: nn.Module) -> Iterator[list[torch.Tensor]]:
             handle.remove()
 
 
-def has_attention(model: nn.Module) -> bool:
-    return any(isinstance(m, (nn.MultiheadAttention, Attention)) for m in model.modules())
-
-
-def attention(model: nn.Module, x: torch.Tensor) -> np.ndarray:
-    """(layers, heads, T, T) of one image (1, C, H, W), in eval mode."""
+def attention(model: nn.Module, x: torch.Tensor) -> np.ndarray | None:
+    """(layers, heads, T, T) of one image (1, C, H, W), in eval mode; None unless all layers have the same tokens."""
     with torch.no_grad(), watching(model.eval()) as seen:
         model(x)
+    shapes = {weights.shape for weights in seen}
+    if len(shapes) != 1:
+        return None  # none at all, or fewer tokens in later layers
+    images, _, takers, taken = shapes.pop()
+    if images != 1 or takers != taken:
+        return None  # windows of the image, or tokens that look at others than themselves
     return np.stack([weights[0].float().cpu().numpy() for weights in seen])
 
 

@@ -40,6 +40,10 @@ class Backbone:
     def file(self) -> str:
         return self.url.rpartition("/")[2]
 
+    @property
+    def hash_prefix(self) -> str:
+        return self.file.rpartition(".")[0].rpartition("-")[2]
+
 
 class Input(nn.Module):
     """(B, C, H, W) → what the network was made for: its channels and size, and its normalisation of [0, 1]."""
@@ -144,6 +148,8 @@ def weights_folder() -> Path:
 
 def fetched(model: str) -> Path:
     """The file of a backbone's weights: there, or downloaded with a progress bar and checked."""
+    from replab.weights import digest
+
     known = backbone(model)
     if known is None:
         raise ModelError(
@@ -152,14 +158,15 @@ def fetched(model: str) -> Path:
         )
     path = weights_folder() / known.file
     if path.is_file():
-        _check(path)
+        if not digest(path).startswith(known.hash_prefix):
+            raise ModelError(f"{path} is not whole: its SHA-256 does not begin {known.hash_prefix}; remove it")
         return path
     before = socket.getdefaulttimeout()
     socket.setdefaulttimeout(TIMEOUT)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         # it downloads under another name, compares the SHA-256 and renames
-        torch.hub.download_url_to_file(known.url, str(path), hash_prefix=_hash_prefix(path), progress=True)
+        torch.hub.download_url_to_file(known.url, str(path), hash_prefix=known.hash_prefix, progress=True)
     except (OSError, RuntimeError) as error:  # URLError is an OSError; another hash is a RuntimeError
         raise ModelError(
             f"{known.file} is not in {path.parent} and cannot be downloaded ({' '.join(str(error).split())[:120]});"
@@ -168,17 +175,6 @@ def fetched(model: str) -> Path:
     finally:
         socket.setdefaulttimeout(before)
     return path
-
-
-def _check(path: Path) -> None:
-    from replab.weights import digest
-
-    if not digest(path).startswith(_hash_prefix(path)):
-        raise ModelError(f"{path} is not whole: its SHA-256 does not begin {_hash_prefix(path)}; remove it")
-
-
-def _hash_prefix(path: Path) -> str:
-    return path.stem.rpartition("-")[2]
 
 
 def _weights(name: str) -> Any:

@@ -25,7 +25,7 @@ def noise(index: Any, shape: tuple[int, ...], seed: int, like: Tensor) -> Tensor
 
 
 def log_weights(
-    model: Any, x: Tensor, features: Tensor, y: Tensor | None, eps: Tensor
+    model: Any, decode: Any, x: Tensor, features: Tensor, y: Tensor | None, eps: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
     """log p(x|z) p(z) / q(z|x) of K samples, (N, K); squared errors (N, K); KL (N,). eps is (N, K, latent).
 
@@ -34,7 +34,7 @@ def log_weights(
     n, k, latent = eps.shape
     mean, logvar = model.posterior(features, y)
     z = mean[:, None] + (0.5 * logvar).exp()[:, None] * eps  # (N, K, latent)
-    decoded = model.decode(z.reshape(n * k, latent), None if y is None else y.repeat_interleave(k, 0))
+    decoded = decode(z.reshape(n * k, latent), None if y is None else y.repeat_interleave(k, 0))
     error = ((decoded.reshape(n, k, -1) - x.reshape(n, 1, -1)) ** 2).sum(2)
     log_z = 0.5 * (eps**2 + logvar[:, None] - z**2).sum(2)  # log p(z) - log q(z|x): the constants cancel
     return log_normal(error, x[0].numel(), model.beta / 2) + log_z, error, divergence(mean, logvar)
@@ -45,7 +45,7 @@ def log_normal(error: Tensor, dimensions: int, variance: float) -> Tensor:
     return -error / (2 * variance) - 0.5 * dimensions * math.log(2 * math.pi * variance)
 
 
-def class_scores(model: Any, x: Tensor, eps: Tensor, classes: int) -> tuple[Tensor, Tensor]:
+def class_scores(model: Any, decode: Any, x: Tensor, eps: Tensor, classes: int) -> tuple[Tensor, Tensor]:
     """log p(x|y) of every class, (B, classes), and the one-sample losses SSE + beta KL beside it.
 
     eps (B, K, latent) is the same for every class, so that classes differ by the label alone. The image is encoded
@@ -55,7 +55,7 @@ def class_scores(model: Any, x: Tensor, eps: Tensor, classes: int) -> tuple[Tens
     features = model.encoder(x).repeat_interleave(classes, 0)  # (B*C, F)
     y = torch.arange(classes, device=x.device).repeat(b)
     weights, error, kl = log_weights(
-        model, x.repeat_interleave(classes, 0), features, y, eps.repeat_interleave(classes, 0)
+        model, decode, x.repeat_interleave(classes, 0), features, y, eps.repeat_interleave(classes, 0)
     )
     scores = torch.logsumexp(weights, 1) - math.log(k)
     return scores.view(b, classes), (error[:, 0] + model.beta * kl).view(b, classes)
@@ -69,10 +69,11 @@ def score_classes(
     step = max(1, AT_ONCE // (classes * samples))
     scores, losses = [], []
     with torch.inference_mode():
+        decode = model.fast_decode()
         for batch in batches.epoch(0):
             for x, index in zip(batch.x.split(step), batch.index.split(step)):
                 eps = noise(index, (samples, model.latent), seed, x)
-                score, loss = class_scores(model, x, eps, classes)
+                score, loss = class_scores(model, decode, x, eps, classes)
                 scores.append(score.double().cpu().numpy() + log_prior)
                 losses.append(loss.double().cpu().numpy())
     return np.concatenate(scores), np.concatenate(losses)
@@ -109,13 +110,14 @@ def bits_per_dimension(
     step, dimensions = max(1, AT_ONCE // samples), math.prod(batches.shape)
     totals, seen = np.zeros(2), 0
     with torch.inference_mode():
+        decode = model.fast_decode()
         for batch in batches.epoch(0):
             for start in range(0, min(len(batch.index), images - seen), step):
                 stop = min(start + step, len(batch.index), start + images - seen)
                 x, y = batch.x[start:stop], None if batch.y is None else batch.y[start:stop]
                 eps = noise(batch.index[start:stop], (samples, model.latent), seed, x)
                 features, label = model.encoder(x), y if model.labels else None
-                weights, error, _ = log_weights(model, x, features, label, eps)
+                weights, error, _ = log_weights(model, decode, x, features, label, eps)
                 other = max(float(fitted_variance), 1e-6)
                 moved = log_normal(error, dimensions, other) - log_normal(error, dimensions, model.beta / 2)
                 for place, each in enumerate((weights, weights + moved)):

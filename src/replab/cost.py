@@ -10,7 +10,7 @@ from time import perf_counter
 from replab import features, freezing
 from replab.errors import ModelError
 from replab.evaluate import evaluate, to_backend
-from replab.recipe import FITTED_HEADS
+from replab.recipe_rules import FITTED_HEADS
 from replab.search import distributions, split_for_search, wanted_trials
 from replab.setup import Setup
 from replab.train import optimizers, train_step, training_batches, watching_batches

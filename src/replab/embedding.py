@@ -8,12 +8,15 @@ import numpy as np
 
 from replab import features, freezing
 from replab.errors import RunError
+from replab.tsne import FEWEST
 
 
 def penultimate(run: Any, images: int, model: Any = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(features (N, D), labels, what the model said) of at most this many of the run's test images, drawn by seed."""
-    if run.chosen.backend != "torch":
-        raise RunError(f"run {run.id} is not torch's; embed looks into those")
+    if images < FEWEST:
+        raise RunError(f"t-SNE needs at least {FEWEST} images, got {images}")
+    if run.chosen.backend != "torch" or run.input.get("task") != "classify":
+        raise RunError(f"run {run.id} is not a torch classifier; embed looks into those")
     network = run.model(model)
     ready = run._ready
     labels, said = run.predictions["labels"], run.predictions["logits"].argmax(1)
@@ -26,13 +29,3 @@ def penultimate(run: Any, images: int, model: Any = None) -> tuple[np.ndarray, n
     finally:
         handle.remove()
     return np.concatenate(kept), labels[chosen], said[chosen]
-
-
-def two_dimensions(rows: np.ndarray, seed: int) -> np.ndarray:
-    """(N, 2) by t-SNE, from a PCA start."""
-    from sklearn.manifold import TSNE
-
-    if len(rows) < 5:
-        raise RunError(f"t-SNE needs at least 5 images, got {len(rows)}")
-    perplexity = min(30.0, (len(rows) - 1) / 3)
-    return TSNE(2, perplexity=perplexity, init="pca", random_state=seed % 2**32).fit_transform(rows)

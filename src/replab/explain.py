@@ -42,8 +42,7 @@ def explain(model: nn.Module, x: torch.Tensor, pixels: np.ndarray, layer: int | 
     target = int(shares.argmax())
     height, width = x.shape[-2:]
     attention = None
-    if attention_maps.has_attention(model):
-        weights = attention_maps.attention(model, x)
+    if (weights := attention_maps.attention(model, x)) is not None:
         if layer is not None and not 1 <= layer <= len(weights):
             raise RecipeError(f"--layer must be from 1 to {len(weights)}, the model's attention layers, got {layer}")
         attention = attention_maps.cls_maps(weights, height, width)
@@ -68,7 +67,7 @@ def of_run(run: Any, image: Any, layer: int | None = None, model: Any = None) ->
     from replab.runs import as_pixels
 
     seen = run.input
-    if run.chosen.backend != "torch" or not seen.get("classes"):
+    if run.chosen.backend != "torch" or seen.get("task") != "classify":
         raise RunError(f"run {run.id} is not a torch classifier; explain looks into those")
     network = run.model(model)
     pixels = as_pixels(image, seen["channels"], seen["height"], seen["width"])
@@ -96,6 +95,8 @@ def keep(record: Record, model: nn.Module, setup: Any, recipe: Any, logits: np.n
             arrays[f"{i}/map/{name}"] = one.astype(np.float32)
         for name, score in found.scores.items():
             arrays[f"{i}/score/{name}"] = np.array(score)
+        if found.attention is not None:
+            arrays[f"{i}/attention"] = found.attention
     buffer = io.BytesIO()
     np.savez_compressed(buffer, **arrays)  # type: ignore[arg-type]
     record.write_bytes("explanations.npz", buffer.getvalue())
@@ -117,5 +118,6 @@ def kept(record: Record) -> list[Explanation]:
         own = {k.removeprefix(f"{i}/map/"): v for k, v in arrays.items() if k.startswith(f"{i}/map/")}
         scores = {k.removeprefix(f"{i}/score/"): tuple(v) for k, v in arrays.items() if k.startswith(f"{i}/score/")}
         target, label, share = arrays[f"{i}/facts"]
-        found.append(Explanation(arrays[f"{i}/pixels"], int(target), share, own, scores, label=int(label)))
+        attention = arrays.get(f"{i}/attention")
+        found.append(Explanation(arrays[f"{i}/pixels"], int(target), share, own, scores, attention, int(label)))
     return found

@@ -104,18 +104,19 @@ def blank(setup: Setup) -> tuple[Setup, float]:
     """For a cost estimate: the head on features that are all zero, and the backbone's seconds an image."""
     model = setup.fresh_model()
     first, body = freezing.head(model), _body(model)
-    few = setup.data.train.subset(slice(0, BATCH))
-    seconds = []
-    for _ in range(2):  # the first one warms up
+    for count in (8, BATCH):  # the few warm up; a backbone that is slow on them is not asked for more
+        few = setup.data.train.subset(slice(0, count))
         started = perf_counter()
         width = features_of(setup, body, few).shape[1]
-        seconds.append(perf_counter() - started)
+        seconds = perf_counter() - started
+        if seconds > 1:
+            break
     zeros = np.zeros((1, width), np.float32)
 
     def make(images: Images) -> Features:
         return Features(np.broadcast_to(zeros, (len(images), width)), images.labels, images.classes, (), ())
 
-    return _head_setup(setup, first, FeatureData(setup, make)), min(seconds) / len(few)
+    return _head_setup(setup, first, FeatureData(setup, make)), seconds / len(few)
 
 
 def features_of(setup: Setup, body: nn.Module, images: Images) -> np.ndarray:

@@ -14,7 +14,8 @@ import numpy as np
 import torch
 from torch import nn
 
-from replab.recipe import FITTED_HEADS, Recipe
+from replab.recipe import Recipe
+from replab.recipe_rules import FITTED_HEADS
 
 HIDDEN = 512  # of an MLP head
 DECAY = [1e-5, 10.0]  # searched, of logistic regression

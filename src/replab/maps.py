@@ -47,13 +47,13 @@ def grad_cam(model: nn.Module, x: torch.Tensor, target: int) -> np.ndarray | Non
     kept: list[torch.Tensor] = []
     handle = convolution.register_forward_hook(lambda module, args, output: kept.append(output))
     try:
-        with torch.enable_grad():
+        with torch.enable_grad(), torch.backends.cudnn.flags(enabled=False):  # its LSTM has no backward in eval mode
             logits = model(x.detach().requires_grad_(True))  # a frozen backbone has a graph then too
-            if not logits.requires_grad:
-                return None  # a head that counts neighbours has no slope
-            (slope,) = torch.autograd.grad(logits[0, target], kept[-1])
+            slope = _slope(logits[0, target], kept[-1]) if kept else None
     finally:
         handle.remove()
+    if slope is None:
+        return None
     weighted = (slope.mean((2, 3), keepdim=True) * kept[-1]).sum(1).relu()  # (1, h, w)
     return spread(weighted[0].detach().float().cpu().numpy(), *x.shape[-2:])
 
@@ -65,16 +65,25 @@ def last_convolution(model: nn.Module) -> nn.Conv2d | None:
     return found[-1] if found else None
 
 
-def patch_gradient(model: nn.Module, x: torch.Tensor, target: int) -> np.ndarray:
-    """Size of the gradient in each patch, or in each pixel of a model without patches."""
-    with torch.enable_grad():
+def patch_gradient(model: nn.Module, x: torch.Tensor, target: int) -> np.ndarray | None:
+    """Size of the gradient in each patch, or in each pixel of a model without patches; None without a gradient."""
+    with torch.enable_grad(), torch.backends.cudnn.flags(enabled=False):  # as above
         watched = x.detach().requires_grad_(True)
-        (slope,) = torch.autograd.grad(model(watched)[0, target], watched)
+        slope = _slope(model(watched)[0, target], watched)
+    if slope is None:
+        return None
     size = slope.abs().sum(1, keepdim=True)  # (1, 1, H, W)
     patch = patch_size(model)
     if patch is not None:
         size = functional.avg_pool2d(size, patch)
     return spread(size[0, 0].detach().float().cpu().numpy(), x.shape[-2], x.shape[-1], smooth=False)
+
+
+def _slope(value: torch.Tensor, of: torch.Tensor) -> torch.Tensor | None:
+    """None where the value does not depend on it by steps: a head that counts neighbours, a layer that is not used."""
+    if not value.requires_grad or not of.requires_grad:
+        return None
+    return torch.autograd.grad(value, of, allow_unused=True)[0]
 
 
 def patch_size(model: nn.Module) -> tuple[int, int] | None:
@@ -89,13 +98,12 @@ def all_maps(model: nn.Module, x: torch.Tensor, target: int, layer: int | None =
     """Every map this model has, by name. `layer` (from 1) adds that layer's attention, averaged over its heads."""
     height, width = x.shape[-2:]
     found = {"occlusion": occlusion(model, x, target)}
-    cam = grad_cam(model, x, target)
-    if cam is not None:
+    if (cam := grad_cam(model, x, target)) is not None:
         found["Grad-CAM"] = cam
-    if any(isinstance(m, nn.LSTM) for m in model.modules()):
-        found["gradient by patch"] = patch_gradient(model, x, target)
-    if attention_maps.has_attention(model):
-        weights = attention_maps.attention(model, x)
+    recurrent = any(isinstance(m, nn.LSTM) for m in model.modules())
+    if recurrent and (slopes := patch_gradient(model, x, target)) is not None:
+        found["gradient by patch"] = slopes
+    if (weights := attention_maps.attention(model, x)) is not None:
         wanted = {"attention, last layer": weights[-1].mean(0), "attention rollout": attention_maps.rollout(weights)}
         if layer is not None:
             wanted[f"attention, layer {layer}"] = weights[layer - 1].mean(0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from replab import comparison, generated, heads
 from replab.audit import audit
 from replab.cost import duration
 from replab.errors import RunError
-from replab.recipe import FITTED_HEADS
+from replab.recipe_rules import FITTED_HEADS
 from replab.record import Record
 from replab.runs import Run, finished_runs
 from replab.statistics import wilson
@@ -162,6 +163,7 @@ def _figures(record: Record) -> dict[str, Callable[[], Any]]:
     from replab.figures.gallery import gallery
     from replab.figures.search import search
     from replab.figures.structure import structure
+    from replab.figures.style import short
     from replab.search import best
 
     record.path("figures").mkdir(exist_ok=True)
@@ -189,14 +191,19 @@ def _figures(record: Record) -> dict[str, Callable[[], Any]]:
             title="most confident mistakes",
         )
     shown = explain.kept(record)
+    said = [f"{seen['classes'][e.label]} → {seen['classes'][e.target]}" for e in shown]
     if shown:
         found["explained"] = lambda: inside.maps(
             [e.pixels for e in shown],
             [e.maps for e in shown],
             [e.scores for e in shown],
-            [f"{seen['classes'][e.label]} → {seen['classes'][e.target]}" for e in shown],
+            said,
             title="what the answer rests on: the surest right and wrong ones",
         )
+    for e, words in zip(shown, said):
+        name = "attention-right" if e.label == e.target else "attention-wrong"
+        if e.attention is not None and name not in found:  # the surest of each
+            found[name] = partial(inside.attention, e.pixels, e.attention, f"CLS attention: {short(words, 28)}")
     if record.has("filters.npy"):
         found["filters"] = lambda: inside.filters(np.load(record.path("filters.npy"), allow_pickle=False))
     if facts.get("layers"):

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from replab.data.images import Images
+from replab.tsne import two_dimensions
 
 GRID = 64  # samples of a grid
 ROW = 8  # pictures a row: of a class, a centre, a walk
@@ -80,7 +81,7 @@ def shown(
         found["around_centres"] = made(model, model.decode, around.astype(np.float32))
     few_points = np.sort(some(len(mean), POINTS, seed))
     if len(few_points) > 5:
-        found |= {"embedding": embedding(mean[few_points], seed), "embedding_index": few_points}
+        found |= {"embedding": two_dimensions(mean[few_points], seed), "embedding_index": few_points}
     return found
 
 
@@ -95,11 +96,3 @@ def between(points: np.ndarray, steps: int) -> np.ndarray:
     share = np.linspace(0, 1, steps, dtype=np.float32)[None, :, None]
     walks = points[:half, None] * (1 - share) + points[half : 2 * half, None] * share  # (half, steps, latent)
     return walks.reshape(half * steps, -1).astype(np.float32)
-
-
-def embedding(points: np.ndarray, seed: int) -> np.ndarray:
-    """t-SNE to (N, 2)."""
-    from sklearn.manifold import TSNE
-
-    perplexity = min(30.0, (len(points) - 1) / 3)
-    return TSNE(2, perplexity=perplexity, init="pca", random_state=seed).fit_transform(points.astype(np.float32))

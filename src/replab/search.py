@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
+from statistics import median
 from time import perf_counter
 from typing import Any
 
@@ -121,7 +122,7 @@ def search(
         study = _study(recipe, space, told)
         asked = study.ask(space)
         started = perf_counter()
-        last = _trial(recipe, run_trial, dict(asked.params), len(told), min(map(_value, told), default=math.inf))
+        last = _trial(recipe, run_trial, dict(asked.params), told)
         told.append(last)
         yield last, perf_counter() - started
 
@@ -158,25 +159,32 @@ def fair_epochs(max_epochs: int) -> int:
     return max(5, max_epochs // 7)
 
 
-def on_course(losses: list[float], epochs: int, least: float) -> bool:
-    """Whether a trial has reached the least value found or will, if its loss falls like a + b / epoch, as curves do.
+def behind_median(losses: list[float], others: Iterable[list[float]]) -> bool:
+    """Whether a trial's best loss is above the median best of the others that got as far, at the same epoch."""
+    bests = [min(other[: len(losses)]) for other in others if len(other) >= len(losses)]
+    return bool(bests) and min(losses) > median(bests)
 
-    The pace at epoch t is then b / t², and b / t - b / epochs is still to come. Pruning by the median compares trials
-    at equal epochs, which is unfair to small rates; this compares where they are going.
+
+def on_course(losses: list[float], least: float) -> bool:
+    """Whether a trial, falling on like a + b / epoch as curves do, reaches the least loss in as many epochs again.
+
+    The pace at epoch t is then b / t², and b / t - b / 2t comes in the next t. Small rates start behind: to compare
+    them at equal epochs alone would be unfair.
     """
     t = len(losses)
     pace = (losses[-4] - losses[-1]) / 3 if t > 3 else math.inf
-    return min(losses[-1] - pace * t * (1 - t / epochs), *losses) <= least
+    return losses[-1] - pace * t / 2 <= least
 
 
 def _trial(
-    recipe: Recipe, run_trial: Callable[[Recipe], Iterator[Row]], params: dict[str, Any], number: int, least: float
+    recipe: Recipe, run_trial: Callable[[Recipe], Iterator[Row]], params: dict[str, Any], told: list[Trial]
 ) -> Trial:
     """Train with these parameters until patience, pruning, divergence or the last epoch ends it."""
     epochs = recipe.epochs or recipe.search.max_epochs
     constant = recipe.schedule == "constant"  # a schedule runs its length: its loss falls when the rate does
     patience = recipe.search.patience if constant else math.inf
     prunes_from = fair_epochs(epochs) if recipe.search.prune and constant else math.inf
+    least = min(map(_value, told), default=math.inf)
     losses: list[float] = []
     best_epoch, error = 0, 0.0
     state, reason = "complete", ""
@@ -192,15 +200,19 @@ def _trial(
                 best_epoch, error = len(losses), row.get("val_loss_se", 0.0)
             if len(losses) - best_epoch >= patience:
                 break
-            if len(losses) >= prunes_from and not on_course(losses, epochs, least):
-                state, reason = "pruned", f"at epoch {len(losses)} not on course for the least loss found, {least:.4g}"
+            if (
+                len(losses) >= prunes_from
+                and behind_median(losses, (t.losses for t in told))
+                and not on_course(losses, least)
+            ):
+                state, reason = "pruned", f"behind the median at epoch {len(losses)}, and not about to catch up"
                 break
     except (Diverged, ModelError) as fault:  # a model that cannot be built with these parameters fails its trial alone
         state, reason = "failed", str(fault)
     finally:
         rows.close()  # type: ignore[attr-defined]
     value = min(losses) if losses and state != "failed" else None
-    return Trial(number, params, state, value, best_epoch, error, losses, reason)
+    return Trial(len(told), params, state, value, best_epoch, error, losses, reason)
 
 
 def best(trials: list[Trial], choose: str = "best") -> Trial:

@@ -67,9 +67,10 @@ class Setup:
             rows = len(self.data.train)
             freezing.replace_head(model, lambda old: heads.make(recipe.head, old, rows, recipe.metric))
         if self.initial is not None:
-            known = backbones.backbone(self.source.name) if recipe.pretrained else None
+            known = backbones.backbone(self.source.name)
+            published = known is not None and self.initial.sha256.startswith(known.hash_prefix)  # also by --weights
             head = freezing.head_name(model)
-            may_differ = (head, *(known.may_differ if known else ()))
+            may_differ = (head, *(known.may_differ if known and (recipe.pretrained or published) else ()))
             # as many classes are not the same classes: a head that knows others would be confidently wrong
             others = self.initial.classes and self.initial.classes != self.data.train.classes
             summary = weights.put_into(model, self.initial, may_differ, self.source.name, (head,) if others else ())

@@ -60,8 +60,10 @@ def measure(
     say: Callable[[str], None] = lambda line: None,
 ) -> list[Point]:
     """Train at each rate and width, standard and muP, on one split of the training images. No test image is seen."""
-    if len(widths) < 2 or len(wanted) < 3:
-        raise RecipeError(f"transfer needs two widths and three rates, got {list(widths)} and {len(wanted)} rates")
+    if len(set(widths)) < max(2, len(widths)) or min(widths) < 1 or len(wanted) < 3:
+        raise RecipeError(
+            f"transfer needs two or more different widths and three rates, got {list(widths)} and {len(wanted)} rates"
+        )
     found = []
     base = setup.prepare(recipe)
     train, validation = split_for_search(base.data.train, recipe.search, recipe.seed)
@@ -155,5 +157,8 @@ def verdict(points: Sequence[Point]) -> str:
             else f"moved {moved} steps of {step:.2g}x"
         )
         listed = ", ".join(f"{width}: {wanted[place]:.3g}" for width, place in zip(widths, places))
-        words.append(f"{way}: the best rate {how} ({listed})")
+        ends = {0: "--low", len(wanted) - 1: "--high"}
+        open_ended = " and ".join(option for place, option in ends.items() if place in places)
+        beyond = f", an end of the rates tried: the best may lie beyond {open_ended}" if open_ended else ""
+        words.append(f"{way}: the best rate {how} ({listed}{beyond})")
     return "; ".join(words)

@@ -7,7 +7,8 @@ Anything else that is missing, left over or of another shape is an error: no sil
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -60,7 +61,8 @@ def read(where: str | Path) -> Weights:
             f"no weights at {where}: --weights takes a .safetensors or .pth file, or the id or folder of a finished run"
         )
     state = _safetensors(path) if path.suffix == ".safetensors" else _pickled(path)
-    named = {_bare(name): value for name, value in state.items()}
+    prefix = _wrapping(state)
+    named = {name.removeprefix(prefix): value for name, value in state.items()}
     return Weights(str(where), named, digest(path), normalise, classes)
 
 
@@ -91,7 +93,8 @@ def _safetensors(path: Path) -> dict[str, torch.Tensor]:
 
 def _pickled(path: Path) -> dict[str, torch.Tensor]:
     try:
-        found = torch.load(path, map_location="cpu", weights_only=True)
+        with warnings.catch_warnings(action="ignore"):  # of protocols it does not know, before it refuses them
+            found = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # weights_only names the global it will not call; damaged files raise nearly anything
         text = _line(error)
         at = text.find("Unsupported global")
@@ -111,7 +114,9 @@ def _pickled(path: Path) -> dict[str, torch.Tensor]:
 def put_into(model: Any, weights: Weights, may_differ: Sequence[str], name: str, anew: Sequence[str] = ()) -> Summary:
     """Load what fits; raise unless all that does not is below a name in `may_differ`. `anew` is left as drawn."""
     own = model.state_dict()
-    places = {_bare(key): key for key in own}
+    prefix = _wrapping(own)
+    places = {key.removeprefix(prefix): key for key in own}
+    may_differ, anew = ([part.removeprefix(prefix) for part in parts] for parts in (may_differ, anew))
     fitting = {
         k: v
         for k, v in weights.state.items()
@@ -125,7 +130,7 @@ def put_into(model: Any, weights: Weights, may_differ: Sequence[str], name: str,
         raise ModelError(
             f"the weights of {weights.origin} are not those of {name}: {len(fitting)} of {len(places)} tensors fit;"
             f" {'; '.join(shown[:2])}{f' and {len(shown) - 2} more' if len(shown) > 2 else ''};"
-            f" only {', '.join(_bare(m) for m in may_differ)} may differ"
+            f" only {', '.join(may_differ)} may differ"
         )
     model.load_state_dict({**own, **{places[k]: v for k, v in fitting.items()}})
     return Summary(tuple(fitting), new, unused, weights.origin)
@@ -138,7 +143,7 @@ def _allowed(name: str, may_differ: Sequence[str]) -> bool:
 
 
 def _below(name: str, modules: Sequence[str]) -> bool:
-    return any(name == _bare(m) or name.startswith(_bare(m) + ".") for m in modules)
+    return any(name == module or name.startswith(module + ".") for module in modules)
 
 
 def _difference(key: str, own: Mapping[str, Any], places: Mapping[str, str], given: Mapping[str, Any]) -> str:
@@ -149,10 +154,13 @@ def _difference(key: str, own: Mapping[str, Any], places: Mapping[str, str], giv
     return f"{key} is {tuple(given[key].shape)} in the file and {tuple(own[places[key]].shape)} in the model"
 
 
-def _bare(name: str) -> str:
+def _wrapping(names: Iterable[str]) -> str:
+    """The prefix that all names have: one that only some have tells them from others."""
+    found, names = "", list(names)
     for prefix in PREFIXES:
-        name = name.removeprefix(prefix)
-    return name
+        if all(name.startswith(found + prefix) for name in names):
+            found += prefix
+    return found
 
 
 def _few(names: Sequence[str]) -> str:

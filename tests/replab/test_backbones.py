@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from replab import api, backbones, freezing, setup
+from replab import api, backbones, freezing, setup, weights
 from replab.data.images import ImageSpec
 from replab.errors import ModelError, UnknownName
 from replab.recipe import Recipe
@@ -60,8 +60,11 @@ def test_resnet18_takes_imagenet_weights_but_for_stem_and_head(tmp_path, monkeyp
     made = ready.fresh_model().state_dict()
     assert torch.equal(made["net.layer3.0.conv2.weight"], theirs.state_dict()["layer3.0.conv2.weight"])
     assert set(ready.weights_summary().new) == {"conv1.weight", "fc.weight", "fc.bias"}
-    with pytest.raises(ModelError, match=r"conv1\.weight is .* only fc may differ"):  # not by --weights
-        setup.prepare(Recipe(model="resnet18", weights=str(tmp_path / "r.pth"), limit=20))
+    by_path = Recipe(model="resnet18", weights=str(tmp_path / "r.pth"), limit=20)
+    with pytest.raises(ModelError, match=r"conv1\.weight is .* only fc may differ"):  # another ResNet-18's
+        setup.prepare(by_path)
+    monkeypatch.setattr(weights, "digest", lambda path: "f37072fd" + 56 * "0")  # the published file, kept elsewhere
+    assert setup.prepare(by_path).weights_summary().new == ready.weights_summary().new
 
 
 def test_any_classifier_of_torchvisions_runs_on_small_gray_images(tmp_path):

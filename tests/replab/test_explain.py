@@ -6,11 +6,12 @@ import torch
 from PIL import Image
 from torch import nn
 
-from replab import api, attention_maps, embedding, explain, maps
+from replab import api, attention_maps, embedding, explain, freezing, heads, maps
 from replab.data.images import ImageSpec
 from replab.errors import RecipeError
 from replab.models import registry
 from replab.models.attention import Attention
+from replab.torchvision_cpu import torchvision
 
 IMAGE = ImageSpec(1, 8, 8, 10)
 SMALL = {"width": 16, "heads": 2, "depth": 2, "ffn": 16}
@@ -18,13 +19,15 @@ SMALL = {"width": 16, "heads": 2, "depth": 2, "ffn": 16}
 
 def vit(name):
     torch.manual_seed(0)
+    if name == "torchvision":
+        return torchvision.models.VisionTransformer(8, 4, 2, 2, 16, 16, num_classes=10).eval()
     more = {"patch": 2} if name == "nanovit" else {"patch": 4}
     return registry.builder(name)(IMAGE, **SMALL, **more).eval()
 
 
-@pytest.mark.parametrize("name", ["nanovit", "vit-mnist"])
+@pytest.mark.parametrize("name", ["nanovit", "vit-mnist", "torchvision"])
 def test_attention_rows_sum_to_one_and_reproduce_the_output(name):
-    model, x = vit(name), torch.randn(1, 1, 8, 8)
+    model, x = vit(name), torch.randn(1, 3 if name == "torchvision" else 1, 8, 8)
     inputs, outputs = [], []
     first = next(m for m in model.modules() if isinstance(m, (nn.MultiheadAttention, Attention)))
     with torch.no_grad():
@@ -125,6 +128,35 @@ def test_each_kind_of_model_has_its_maps(name):
     assert (explain.first_filters(model) is None) == (name == "mlp")
 
 
+class Odd(nn.Module):
+    """A user's model: fewer tokens in its second attention layer, and a convolution that is not used."""
+
+    def __init__(self):
+        super().__init__()
+        self.embed = nn.Conv2d(1, 8, 2, 2)
+        self.layers = nn.ModuleList(nn.MultiheadAttention(8, heads, batch_first=True) for heads in (2, 4))
+        self.head, self.spare = nn.Linear(8, 10), nn.Conv2d(8, 8, 3)
+
+    def forward(self, x):
+        tokens = self.embed(x).flatten(2).transpose(1, 2)
+        for layer in self.layers:
+            tokens = layer(tokens, tokens, tokens)[0][:, ::2]
+        return self.head(tokens.mean(1))
+
+
+def neighbours_of_an_lstm():
+    model = registry.builder("patch-lstm")(IMAGE, **MODELS["patch-lstm"][0])
+    freezing.replace_head(model, lambda old: heads.make("knn", old, 20, "cosine"))
+    return model
+
+
+@pytest.mark.parametrize("build", [Odd, neighbours_of_an_lstm])
+def test_a_model_without_a_map_has_the_others(build):
+    found = explain.explain(build(), torch.randn(1, 1, 8, 8), np.zeros((1, 8, 8), np.uint8))
+    assert set(found.maps) == {"occlusion"}
+    assert found.attention is None
+
+
 @pytest.fixture(scope="module")
 def vit_run(tmp_path_factory):
     return api.run("nanovit", params=SMALL, limit=60, lr=1e-3, epochs=1, runs=tmp_path_factory.mktemp("explained"))
@@ -149,11 +181,24 @@ def test_layers_are_attentions_alone(finished_run):
         explain.of_run(finished_run, np.zeros((8, 8), np.uint8), layer=1)
 
 
+def test_what_is_no_classifier_is_refused(a_run, replab, tmp_path):
+    a_run.record.write_json("input.json", {**a_run.input, "task": "reconstruct"})
+    Image.new("L", (8, 8)).save(tmp_path / "i.png")
+    for words in (("explain", a_run.folder, tmp_path / "i.png"), ("embed", a_run.folder)):
+        code, _, err = replab(*words)
+        assert code == 2
+        assert f"run {a_run.id} is not a torch classifier" in err
+
+
 def test_the_report_shows_right_and_wrong_ones(vit_run):
     kept = explain.kept(vit_run.record)
     assert [e.label == e.target for e in kept] == [True, True, False, False]
     assert "figures/explained.png" in vit_run.report
     assert "figures/filters.png" in vit_run.report
+    for name in ("attention-right", "attention-wrong"):  # every layer and head
+        assert f"figures/{name}.png" in vit_run.report
+        assert vit_run.figures[name].path.is_file()
+    assert kept[0].attention.shape == (2, 2, *kept[0].attention.shape[2:])
 
 
 def test_penultimate_features_are_what_the_head_gets(vit_run, replab, tmp_path):
@@ -164,3 +209,6 @@ def test_penultimate_features_are_what_the_head_gets(vit_run, replab, tmp_path):
     code, _, _ = replab("embed", vit_run.folder, "--images", 40, "--out", tmp_path / "e.png")
     assert code == 0
     assert np.asarray(Image.open(tmp_path / "e.png").convert("L")).std() > 3
+    code, _, err = replab("embed", vit_run.folder, "--images", 0)
+    assert code == 2
+    assert "t-SNE needs at least 5 images, got 0" in err

@@ -2,6 +2,8 @@
 
 import dataclasses
 import multiprocessing
+import os
+import signal
 
 import numpy as np
 import pytest
@@ -75,6 +77,7 @@ def test_a_second_run_computes_nothing_and_test_images_come_last(passes):
     passes.clear()
     again = features.learner(ready(seed=3407, lr=0.1), Progress(quiet=True))
     assert np.array_equal(again.data.train.pixels, made)
+    assert isinstance(again.data.train.pixels.base, np.memmap)
     assert max(passes) == 1  # one image tells the width
     assert "test" not in vars(again.data)
 
@@ -106,7 +109,7 @@ def test_any_change_makes_another_key(change, passes, monkeypatch):
 def fill(key, count, die_after, calls):
     def compute(start, stop):
         if die_after is not None and len(calls) == die_after:
-            raise KeyboardInterrupt
+            os.kill(os.getpid(), signal.SIGKILL)
         calls.append(start)
         return np.arange(start, stop, dtype=np.float32)[:, None].repeat(2, 1)
 
@@ -115,10 +118,11 @@ def fill(key, count, die_after, calls):
 
 def test_killed_midway_it_goes_on_where_it_was(monkeypatch):
     monkeypatch.setattr(feature_cache, "BLOCK", 10)
+    process = multiprocessing.get_context("fork").Process(target=fill, args=("a", 35, 2, []))
+    process.start()
+    process.join()
+    assert process.exitcode == -signal.SIGKILL
     calls = []
-    with pytest.raises(KeyboardInterrupt):
-        fill("a", 35, 2, calls)
-    calls.clear()
     found = fill("a", 35, None, calls)
     assert calls == [20, 30]
     assert np.array_equal(found[:, 0], np.arange(35))
@@ -145,8 +149,6 @@ def test_where_nothing_can_be_written_it_works_in_memory(monkeypatch, tmp_path):
 
 
 def child(root, queue):
-    import os
-
     os.environ["REPLAB_CACHE"] = root
     calls = []
     found = fill("two", 5000, None, calls)
@@ -190,6 +192,14 @@ def test_the_cost_is_one_pass_and_the_heads():
     assert found.feature_seconds > 0
     assert "features of 180 images, one pass" in found.sentences(here)
     assert "head alone" in found.sentences(here)
+
+
+def test_the_cost_of_a_slow_backbone_is_measured_on_a_few_images(passes, monkeypatch):
+    here = ready(lr=0.1, epochs=2)
+    clock = iter(range(0, 1000, 2))
+    monkeypatch.setattr(features, "perf_counter", lambda: next(clock))
+    assert cost.measure(here).feature_seconds == 2 / 8 * 180
+    assert passes == [8]
 
 
 def test_a_run_killed_in_training_resumes_on_the_head(tmp_path, monkeypatch):

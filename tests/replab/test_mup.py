@@ -171,6 +171,14 @@ def test_transfer_measures_draws_and_says(replab, tmp_path):
             assert loss == narrow["standard", lr]  # the base width
 
 
+@pytest.mark.parametrize("widths", ["8", "8,8", "0,8", "8,x"])
+def test_widths_that_tell_nothing_are_refused(replab, widths):
+    code, _, err = replab("transfer", "mlp", "--widths", widths, "--limit", 60)
+    assert code == 2
+    assert err.count("\n") == 1
+    assert "widths" in err
+
+
 def test_the_verdict_counts_steps():
     def points(best):
         rates = [0.1, 1.0, 10.0, 100.0]
@@ -182,5 +190,6 @@ def test_the_verdict_counts_steps():
         ]
 
     said = transfer.verdict(points({"standard": {8: 3, 16: 1}, "muP": {8: 2, 16: 2}}))
-    assert "standard: the best rate moved 2 steps of 10x (8: 100, 16: 1)" in said
+    assert "standard: the best rate moved 2 steps of 10x (8: 100, 16: 1, an end of the rates tried: the" in said
+    assert "may lie beyond --high)" in said
     assert "muP: the best rate stayed (8: 10, 16: 10)" in said

@@ -9,16 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from replab.errors import RecipeError, ReplabError
-from replab.recipe import (
-    BACKENDS,
-    CHOICES,
-    LOSSES,
-    OPTIMIZERS,
-    SCHEDULES,
-    Recipe,
-    Search,
-    derive_seed,
-)
+from replab.recipe import Recipe, Search, derive_seed
+from replab.recipe_rules import BACKENDS, CHOICES, LOSSES, OPTIMIZERS, SCHEDULES
 from replab.recipe_text import parse_seconds, parse_settings, parse_value
 
 text = st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=8)

@@ -16,6 +16,7 @@ from replab.recipe import Recipe, Search
 from replab.search import (
     Trial,
     apply,
+    behind_median,
     best,
     check_space,
     distributions,
@@ -177,27 +178,40 @@ def test_pruning_waits_for_a_fair_number_of_epochs():
     last = trials_of(recipe, good_then(worse))[-1]
     assert last.state == "pruned"
     assert len(last.losses) == 7  # a seventh of the most epochs
-    assert last.reason.startswith("at epoch 7 not on course for the least loss found")
+    assert last.reason.startswith("behind the median at epoch 7")
     assert (last.value, last.best_epoch) == (9.0, 1)
     assert trials_of(small(trials=6, max_epochs=50, patience=40, prune=False), good_then(worse))[-1].state == "complete"
 
 
-def test_a_trial_on_course_is_not_pruned():
-    """Behind the others at every epoch, but falling like a curve that reaches the best by the last one."""
+def test_a_trial_ahead_of_the_median_is_not_pruned():
     recipe = small(trials=6, max_epochs=50, patience=40, prune=True)
-    catching_up = [100.0 / e - 2 for e in range(1, 51)]
+    flat = [0.95] + [0.925] * 49  # the others have 0.93 by epoch 8, 0.92 by epoch 9
+    assert trials_of(recipe, good_then(flat))[-1].reason.startswith("behind the median at epoch 9")
+    ahead = [0.95] + [0.5] * 49  # flat too, and not on course for 0.51
+    assert trials_of(recipe, good_then(ahead))[-1].state == "complete"
+
+
+def test_a_trial_that_catches_up_is_not_pruned():
+    """Behind the others until epoch 9, but falling like a curve that reaches the best in time."""
+    recipe = small(trials=6, max_epochs=50, patience=40, prune=True)
+    catching_up = [14.0 / e - 0.6 for e in range(1, 51)]
     assert trials_of(recipe, good_then(catching_up))[-1].state == "complete"
     too_slow = [100.0 / e + 3 for e in range(1, 51)]
     assert trials_of(recipe, good_then(too_slow))[-1].state == "pruned"
 
 
+def test_behind_the_median_by_hand():
+    others = [[5.0, 3.0, 3.5], [5.0, 1.0, 9.0], [5.0, 2.0, 2.5], [0.1]]  # their best by epoch 3: 3, 1, 2
+    assert behind_median([9.0, 2.1, 4.0], others)
+    assert not behind_median([9.0, 2.0, 4.0], others)  # the best so far counts, not the last
+    assert not behind_median([9.0, 9.0, 9.0, 9.0], others)  # nobody got as far
+
+
 def test_on_course_by_hand():
-    falling = [1 + 8 / epoch for epoch in range(1, 11)]  # 1.8 at epoch 10, 1.16 at epoch 50
-    assert on_course(falling, epochs=50, least=1.2)
-    assert not on_course(falling, epochs=50, least=0.7)  # at an even pace it would be there in a few epochs
-    assert not on_course(falling, epochs=12, least=1.4)  # too few epochs left
-    assert on_course([9.0], epochs=2, least=0.1)  # too early to tell
-    assert on_course([5.0, 0.6, 3.0, 4.0, 5.0], epochs=50, least=0.7)  # it was there: patience ends such a trial
+    falling = [1 + 8 / epoch for epoch in range(1, 11)]  # 1.8 at epoch 10, 1.4 at epoch 20
+    assert on_course(falling, least=1.4)
+    assert not on_course(falling, least=1.2)  # at an even pace it would be there in a few epochs
+    assert on_course([9.0], least=0.1)  # too early to tell
 
 
 def test_a_schedule_is_not_pruned():

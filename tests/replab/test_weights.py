@@ -70,6 +70,19 @@ def test_a_partial_load_is_an_error(tmp_path, change, said):
     assert all(torch.equal(before[key], value) for key, value in model.state_dict().items())
 
 
+def test_names_that_differ_by_a_prefix_are_two_tensors(tmp_path):
+    def wrapped():
+        model = torch.nn.Module()
+        model.net, model.fc = torch.nn.ModuleDict({"fc": torch.nn.Linear(4, 4)}), torch.nn.Linear(4, 4)
+        return model
+
+    theirs, own = wrapped(), wrapped()
+    save_file(theirs.state_dict(), tmp_path / "w.safetensors")
+    summary = weights.put_into(own, weights.read(tmp_path / "w.safetensors"), ["fc"], "wrapped")
+    assert set(summary.loaded) == set(own.state_dict())
+    assert all(torch.equal(value, own.state_dict()[key]) for key, value in theirs.state_dict().items())
+
+
 class Hostile:
     def __init__(self, mark):
         self.mark = mark
@@ -79,13 +92,14 @@ class Hostile:
 
 
 @pytest.mark.parametrize("save", [torch.save, lambda o, p: p.write_bytes(pickle.dumps(o))])
-def test_a_hostile_pickle_is_refused_and_not_run(tmp_path, save, refuses):
+def test_a_hostile_pickle_is_refused_and_not_run(tmp_path, save, refuses, recwarn):
     file, mark = tmp_path / "w.pth", tmp_path / "pwned"
     save({"a": Hostile(mark)}, file)
     said = refuses("run", "mlp", "--limit", 60, "--weights", file)
     assert "is refused" in said
     assert ".safetensors" in said
     assert not mark.exists()
+    assert not recwarn.list  # one line is said
 
 
 def test_what_is_no_file_of_weights_is_one_line(tmp_path, refuses):

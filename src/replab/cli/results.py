@@ -132,9 +132,10 @@ def embed(
 ) -> None:
     """Draw a t-SNE of the features before the head, coloured by class, mistakes marked."""
     from replab import api
-    from replab.embedding import penultimate, two_dimensions
+    from replab.embedding import penultimate
     from replab.figures.embedding import embedding
     from replab.figures.style import save
+    from replab.tsne import two_dimensions
 
     found = api.load_run(run, runs)
     rows, labels, said = penultimate(found, images, model)

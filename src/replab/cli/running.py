@@ -132,7 +132,7 @@ def compare(
 @app.command()
 def transfer(
     model: Annotated[str, typer.Argument(help="mlp, cnn or nanovit")],
-    widths: Annotated[str, typer.Option(help="the first is the base width")] = "64,128,256",
+    widths: Annotated[str, typer.Option(help="the smallest is the base width")] = "64,128,256",
     data: Data = None,
     rates: Annotated[int, typer.Option(help="learning rates, evenly on a logarithmic scale")] = 7,
     low: Annotated[float, typer.Option(help="the lowest rate")] = 1e-4,

@@ -48,7 +48,7 @@ def maps(
 
 
 def attention(image: np.ndarray, weights: np.ndarray, title: str = "") -> Figure:
-    """The CLS token's attention, (layers, heads, rows, columns): a row a layer, a column a head, then their mean."""
+    """The CLS token's attention over the image: (layers, heads, rows, columns), a row a layer, then the heads' mean."""
     layers, heads = weights.shape[:2]
     figure = style.new(1.1 * (heads + 2) + 0.4, 1.15 * layers + 0.5, title)
     axes = figure.subplots(layers, heads + 2, squeeze=False)
@@ -58,8 +58,8 @@ def attention(image: np.ndarray, weights: np.ndarray, title: str = "") -> Figure
         row[0].text(-0.08, 0.5, f"layer {layer + 1}", transform=row[0].transAxes, rotation=90, ha="right", va="center",
                     fontsize=style.SMALL, color=style.INK)  # fmt: skip
         for head, (ax, one) in enumerate(zip(row[1:], shown)):
-            ax.set_axis_off()
-            ax.imshow(one, cmap=COLOURS, vmin=0)
+            _image(ax, image)
+            ax.imshow(one, cmap=COLOURS, vmin=0, alpha=0.6, extent=_extent(image))
             if layer == 0:
                 ax.set_title(f"head {head + 1}" if head < heads else "mean", fontsize=style.SMALL, color=style.INK)
     return figure

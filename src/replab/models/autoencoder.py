@@ -5,7 +5,7 @@ from torch import nn
 from torch.nn import functional
 
 from replab.data.images import ImageSpec
-from replab.models.blocks import conv_bn_relu, to_pixels
+from replab.models.blocks import ToPixels, conv_bn_relu
 
 CHANNELS = (64, 128, 256)  # of the encoder's blocks; the decoder has them backwards
 
@@ -52,7 +52,7 @@ class Autoencoder(nn.Module):
             nn.ConvTranspose2d(128, 64, 4, stride=2, padding=1),
             nn.BatchNorm2d(64),
             nn.ReLU(),
-            to_pixels(64, image.channels),
+            ToPixels(64, image.channels),
             nn.Tanh() if output == "tanh" else nn.Sigmoid(),
         )
         self.head = nn.Linear(features, labels) if head else None
@@ -79,9 +79,33 @@ class Autoencoder(nn.Module):
 
     def decode(self, z, y=None):
         """z (B, latent) → images (B, C, H, W)."""
-        wide = self.decoder(self.expand(self.join(z, y)).view(len(z), *self.start))
+        return self.cropped(self.decoder(self.expand(self.join(z, y)).view(len(z), *self.start)))
+
+    def cropped(self, wide):
         top, left = (wide.shape[2] - self.size[0]) // 2, (wide.shape[3] - self.size[1]) // 2
         return wide[:, :, top : top + self.size[0], left : left + self.size[1]]
+
+    def fast_decode(self):
+        """decode() of a model in eval mode, for many z: about half the work.
+
+        Up to the first ReLU all is affine in (z, y): one matrix instead of a linear layer, a transposed convolution and
+        a BatchNorm. What it does to the axes tells it. The second BatchNorm goes into its convolution.
+        """
+        from torch.nn.utils.fusion import fuse_conv_bn_eval  # which mytorch has not
+
+        first, (relu, conv, norm, *rest) = self.decoder[:2], self.decoder[2:]
+        rest = nn.Sequential(relu, fuse_conv_bn_eval(conv, norm, transpose=True), *rest)
+        axes = torch.eye(self.expand.in_features, device=self.expand.weight.device)
+        ends = first(self.expand(torch.cat([torch.zeros_like(axes[:1]), axes])).view(-1, *self.start))
+        ends = ends.permute(0, 2, 3, 1)  # channels last, which convolutions like
+        shape, origin = ends.shape[1:], ends[0].flatten()
+        matrix = ends[1:].flatten(1) - origin  # (latent + labels, values)
+
+        def decode(z, y=None):
+            started = torch.addmm(origin, self.join(z, y), matrix).view(-1, *shape)
+            return self.cropped(rest(started.permute(0, 3, 1, 2)))
+
+        return decode
 
     def generate(self, z, y=None):
         """Images of standard normal noise (B, latent)."""

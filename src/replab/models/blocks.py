@@ -1,6 +1,7 @@
 """Pieces that several networks share: convolution-BN-ReLU and the residual blocks (He et al., 1512.03385)."""
 
 from torch import nn
+from torch.nn import functional
 
 
 def conv_bn_relu(
@@ -54,16 +55,24 @@ class Residual(nn.Module):
         return x + self.layers(x)
 
 
-def to_pixels(fan_in: int, channels: int) -> nn.ConvTranspose2d:
+class ToPixels(nn.ConvTranspose2d):
     """The last layer of a decoder: twice the size, logits of pixels, started small.
 
     Each logit sums 2x2 taps of all inputs, but torch takes a transposed convolution's fan-in from its *outputs*: with
     one channel the logits start four times too wide. Under sigmoid and squared error a phase of the lattice that starts
     far out saturates, has no gradient, and stays a white dot every few pixels.
     """
-    layer = nn.ConvTranspose2d(fan_in, channels, 4, stride=2, padding=1)
-    bound = (4 * fan_in) ** -0.5
-    nn.init.uniform_(layer.weight, -bound, bound)
-    assert layer.bias is not None
-    nn.init.uniform_(layer.bias, -bound, bound)
-    return layer
+
+    def __init__(self, fan_in: int, channels: int):
+        super().__init__(fan_in, channels, 4, stride=2, padding=1)
+        bound = (4 * fan_in) ** -0.5
+        nn.init.uniform_(self.weight, -bound, bound)
+        assert self.bias is not None
+        nn.init.uniform_(self.bias, -bound, bound)
+
+    def forward(self, x, output_size=None):
+        """A product, and the sum of its overlapping pieces of 4x4: with few channels faster than torch's kernel."""
+        height, width = x.shape[2:]
+        pieces = x.permute(0, 2, 3, 1).flatten(1, 2) @ self.weight.flatten(1)  # (B, height * width, channels * 16)
+        summed = functional.fold(pieces.transpose(1, 2), (2 * height, 2 * width), 4, padding=1, stride=2)
+        return summed + self.bias.view(-1, 1, 1)

@@ -8,7 +8,7 @@ from torch.nn import functional
 
 from replab.data.images import ImageSpec
 from replab.errors import ModelError
-from replab.models.blocks import to_pixels
+from replab.models.blocks import ToPixels
 from replab.models.registry import at_least, register
 from replab.models.rules import one_of, positive, whole
 
@@ -62,7 +62,7 @@ class Quantised(nn.Module):
             nn.ReLU(),
             nn.ConvTranspose2d(2 * width, width, 4, stride=2, padding=1),
             nn.ReLU(),
-            to_pixels(width, image.channels),
+            ToPixels(width, image.channels),
             nn.Tanh() if output == "tanh" else nn.Sigmoid(),
         )
         start = torch.randn(codes, width) / math.sqrt(width)

@@ -20,12 +20,17 @@ def test_maps_say_their_scores_beside_a_random_ones_and_nothing_is_cut(look, nam
 
 
 def test_attention_has_a_row_a_layer_and_a_column_a_head(look):
-    figure = attention(np.zeros((3, 8, 8), np.uint8), np.random.default_rng(0).random((3, 2, 4, 4)))
+    image = np.full((3, 8, 8), 200, np.uint8)
+    figure = attention(image, np.random.default_rng(0).random((3, 2, 4, 4)))
     text = look(figure)
     assert "layer 3" in text
     assert "head 2" in text
     assert "mean" in text
     assert len(figure.axes) == 3 * 4
+    below, over = figure.axes[1].images  # the image itself, and the weights over all of it
+    assert (below.get_array() == 200).all()
+    assert over.get_extent() == below.get_extent()
+    assert over.get_alpha() < 1
 
 
 def test_filters_at_most_64(look):

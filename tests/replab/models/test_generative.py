@@ -13,6 +13,7 @@ from replab import samples
 from replab.data.images import ImageSpec
 from replab.errors import ModelError
 from replab.models import registry
+from replab.models.blocks import ToPixels
 
 CIFAR = ImageSpec(3, 32, 32, 10)
 PUBLISHED = {
@@ -72,3 +73,32 @@ def test_parameters_are_plain_keywords_with_defaults(name):
         assert keyword.kind is keyword.KEYWORD_ONLY
         assert keyword.annotation in (bool, int, float, str)
         assert type(keyword.default) is keyword.annotation
+
+
+@pytest.mark.parametrize("channels", [1, 3])
+def test_to_pixels_is_torchs_transposed_convolution(channels):
+    ours = ToPixels(5, channels).double()
+    theirs = torch.nn.ConvTranspose2d(5, channels, 4, stride=2, padding=1).double()
+    theirs.load_state_dict(ours.state_dict())
+    x = torch.randn(2, 5, 3, 4, dtype=torch.float64)
+    sides = []
+    for layer in (ours, theirs):
+        seen = x.clone().requires_grad_()
+        made = layer(seen)
+        grads = torch.autograd.grad(
+            (made * torch.arange(made.numel()).view_as(made)).sum(), [seen, *layer.parameters()]
+        )
+        sides.append([made, *grads])
+    for a, b in zip(*sides):
+        torch.testing.assert_close(a, b)
+
+
+@pytest.mark.parametrize("name", ["vae", "cvae"])
+def test_fast_decode_is_decode_in_eval_mode(name):
+    model = registry.builder(name)(ImageSpec(1, 12, 12, 3), latent=4)
+    for _ in range(3):  # BatchNorm has seen something
+        model.decode(torch.randn(16, 4), torch.arange(16) % 3)
+    model.eval()
+    z, y = torch.randn(7, 4), torch.arange(7) % 3
+    with torch.inference_mode():
+        torch.testing.assert_close(model.fast_decode()(z, y), model.decode(z, y), rtol=1e-5, atol=1e-6)
