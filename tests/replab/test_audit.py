@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from replab import api, audit, setup
-from replab.data.images import ImageSpec
+from replab.data.images import Images, ImageSpec
 from replab.data.sources import load
 from replab.progress import Progress
 from replab.recipe import Recipe
@@ -133,3 +133,14 @@ def test_steadiness_is_measured_against_the_first_answers():
         first = np.concatenate([model(b.x).numpy() for b in batches.epoch(0)])
     assert audit.unsteadiness(model, ready, batches, first) < 1e-5
     assert audit.unsteadiness(model, ready, batches, first + 1) > 1e-3
+
+
+def test_images_in_the_order_of_their_classes_are_at_one_scale():
+    """The first of them are of one class, and classes differ in brightness."""
+    data = load("digits", limit=50)
+    pixels = np.repeat(np.arange(0, 250, 50, dtype=np.uint8), 1000)[:, None, None, None] * np.ones((1, 8, 8), np.uint8)
+    train = Images(pixels, np.repeat(np.arange(5), 1000), tuple("abcde"), (0.0,), (1.0,))
+    sorted_ = data.__class__("sorted", train, train.subset(slice(0, None, 10)), "x")
+    ready = setup.prepare(Recipe(model="mlp", limit=50))
+    found = audit.check_inputs(dataclasses.replace(ready, data=sorted_))
+    assert abs(found["train_pixel_mean"] - found["test_pixel_mean"]) < 5

@@ -89,6 +89,7 @@ def test_generate_is_seeded_and_refuses_what_it_cannot(a_vae, finished_run, repl
         assert np.asarray(picture).std() > 5
     assert "is not told classes, got '3'" in refuses("generate", a_vae.id, "--class", "3", runs=runs)
     assert "n must be at least 1, got 0" in refuses("generate", a_vae.id, "--n", 0, runs=runs)
+    assert "--out must end in .png, got a.jpg" in refuses("generate", a_vae.id, "--out", "a.jpg", runs=runs)
     said = refuses("generate", finished_run.id, runs=finished_run.folder.parent)
     assert "mlp, which makes no images" in said
     assert "names no classes" in refuses("predict", a_vae.id, tmp_path / "grid.png", runs=runs)

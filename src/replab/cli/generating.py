@@ -22,9 +22,12 @@ def generate(
 ) -> None:
     """Draw new images with a run's trained model, as one grid."""
     from replab import api
+    from replab.errors import RunError
     from replab.figures.samples import png
     from replab.record import write_atomic
 
+    if out.suffix.lower() != ".png":
+        raise RunError(f"--out must end in .png, got {out}; the grid is written as PNG")
     drawn = api.load_run(run, runs).generate(n, label=class_, seed=seed, model=model)
     write_atomic(out, png(drawn))
     print(f"{len(drawn)} images: {out}")
