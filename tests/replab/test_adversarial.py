@@ -21,6 +21,8 @@ from replab.models import registry
 from replab.recipe import Recipe
 from replab.tasks.adversarial import Adversarial, spread
 
+pytestmark = pytest.mark.xdist_group("adversarial")  # one worker: its fixtures take seconds
+
 DIGITS = ImageSpec(1, 8, 8, 10)
 SMALL = {"latent": 4, "width": 4}
 

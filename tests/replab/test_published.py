@@ -7,7 +7,7 @@ import math
 import pytest
 from published_tiny import load
 
-from replab import api, report, setup
+from replab import api, explain, report, setup
 from replab.errors import RecipeError, UnknownName
 from replab.published import parse, published, select
 
@@ -54,6 +54,7 @@ def test_rows_without_a_parameter_count_are_ours_or_did_not_print_one():
 @pytest.mark.parametrize("row", EACH_MODEL, ids=lambda row: row.id)
 def test_fast_run_through_every_stage(row, tmp_path, monkeypatch):
     monkeypatch.setattr(report, "draw", lambda record: ["samples"])  # pictures have their own tests
+    monkeypatch.setattr(explain, "SHOWN", 1)
     run = api.run(recipe=row.recipe.fast(), runs=tmp_path, quiet=True)
     assert run.finished
     assert run.facts["parameters"] == (row.parameters or run.facts["parameters"])
