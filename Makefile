@@ -1,6 +1,8 @@
 # make run · make test · make bench · make lint. Everything happens in .venv, made when it is not there.
 PYTHON ?= python3
 BIN := .venv/bin
+# where it is set, every process would compile all it imports anew: ten seconds each
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: run test bench lint types clean
 
