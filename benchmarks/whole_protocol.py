@@ -105,7 +105,8 @@ def main() -> None:
         recipe = Recipe(model="cnn", data=args.data, limit=args.images, seed=args.seed)
         print(*SIDES[args.side](recipe.replace(search={"trials": args.trials})))
         return
-    print(f"  cnn, {args.images:,} images of {args.data}, {args.trials} trials of up to 50 epochs, {args.threads} threads")
+    print(f"  cnn, {args.images:,} images of {args.data}, {args.trials} trials of up to 50 epochs", end=", ")
+    print(f"{args.threads} threads, all test images")
     seconds: dict[str, list[float]] = {side: [] for side in SIDES}
     found: dict[str, list[float]] = {side: [] for side in SIDES}
     for seed in range(args.seeds):

@@ -27,15 +27,36 @@ def run(
     model: Model | None = None,
     data: str | None = None,
     *,
+    quiet: bool = False,
+    say: Callable[[str], None] = lambda line: None,
+    runs: str | Path | None = None,
+    **settings: Any,
+) -> Run:
+    """Search, train, evaluate and report. `settings` as prepare() takes them: recipe, fast, trials, lr, epochs …"""
+    ready = prepare(model, data, runs=runs, **settings)
+    summary = ready.weights_summary()
+    if summary is not None:
+        say(summary.sentence())
+    measured = cost.measure(ready)
+    say(measured.sentences(ready))
+    record = Record.create(runs_folder(runs), ready.recipe, environment.describe(ready.device))
+    keep_model_text(record, ready.source)
+    say(f"run folder: {record.folder}")
+    pipeline.carry_out(record, ready, measured, Progress(quiet), say)
+    return Run(record, ready)
+
+
+def prepare(
+    model: Model | None = None,
+    data: str | None = None,
+    *,
     recipe: Recipe | str | Path | None = None,
     fast: bool = False,
     trials: int | None = None,
     runs: str | Path | None = None,
-    quiet: bool = False,
-    say: Callable[[str], None] = lambda line: None,
     **settings: Any,
-) -> Run:
-    """Search, train, evaluate and report. `settings` are a Recipe's keys: lr=1e-3, params={"dropout": 0.1} …"""
+) -> setup.Setup:
+    """All that can be wrong is found here. `settings` are a Recipe's keys: lr=1e-3, params={"dropout": 0.1} …"""
     base = recipe if isinstance(recipe, Recipe) else Recipe.read(recipe) if recipe else Recipe()
     if trials is not None:
         settings["search"] = {**settings.get("search", {}), "trials": trials}
@@ -54,20 +75,9 @@ def run(
         wanted = wanted.fast()
     ready = setup.prepare(wanted, model)
     wanted = ready.recipe.fast() if fast else ready.recipe  # a task may have settled what was left open
-    ready = setup.with_recipe(ready, wanted)
     if not isinstance(model, str) and model is not None:
         wanted = wanted.replace(model=ready.source.name)
-        ready = setup.with_recipe(ready, wanted)
-    summary = ready.weights_summary()
-    if summary is not None:
-        say(summary.sentence())
-    measured = cost.measure(ready)
-    say(measured.sentences(ready))
-    record = Record.create(runs_folder(runs), wanted, environment.describe(ready.device))
-    keep_model_text(record, ready.source)
-    say(f"run folder: {record.folder}")
-    pipeline.carry_out(record, ready, measured, Progress(quiet), say)
-    return Run(record, ready)
+    return setup.with_recipe(ready, wanted)
 
 
 def resume(
@@ -121,7 +131,20 @@ def compare(models: Sequence[Model], data: str | None = None, **settings: Any) -
     """Run each model under the same recipe."""
     if not models:
         raise RunError("compare needs at least one model; for example replab compare mlp cnn")
-    return [run(model, data, **settings) for model in models]
+    return run_each([{"model": model} for model in models], data=data, **settings)
+
+
+def run_each(
+    each: Sequence[dict[str, Any]],
+    *,
+    quiet: bool = False,
+    say: Callable[[str], None] = lambda line: None,
+    **shared: Any,
+) -> list[Run]:
+    """A run with each of these settings. What is wrong with the last is said before the first begins."""
+    for own in each:
+        prepare(**own, **shared)
+    return [run(**own, **shared, quiet=quiet, say=say) for own in each]
 
 
 def keep_model_text(record: Record, source: ModelSource) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from replab.data.images import Images
-from replab.tsne import two_dimensions
+from replab.tsne import FEWEST, two_dimensions
 
 GRID = 64  # samples of a grid
 ROW = 8  # pictures a row: of a class, a centre, a walk
@@ -80,7 +80,7 @@ def shown(
         around = centres.repeat(ROW, 0) + 0.5 * rng.standard_normal((len(centres) * ROW, model.latent))
         found["around_centres"] = made(model, model.decode, around.astype(np.float32))
     few_points = np.sort(some(len(mean), POINTS, seed))
-    if len(few_points) > 5:
+    if len(few_points) >= FEWEST:
         found |= {"embedding": two_dimensions(mean[few_points], seed), "embedding_index": few_points}
     return found
 

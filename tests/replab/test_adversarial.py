@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
 import numpy as np
@@ -20,6 +19,7 @@ from replab.lr_find import lr_find
 from replab.models import registry
 from replab.recipe import Recipe
 from replab.tasks.adversarial import Adversarial, spread
+from replab.train import Diverged
 
 pytestmark = pytest.mark.xdist_group("adversarial")  # one worker: its fixtures take seconds
 
@@ -147,7 +147,12 @@ def test_collapse_and_a_critic_that_won_are_said():
     assert generated.failure(fine, {"diversity": 0.9}) == ""
     assert "collapsed" in generated.failure(fine, {"diversity": 0.01})
     assert "the critic won" in generated.failure([{"train_critic_loss": 1e-4}], {"diversity": 0.9})
-    assert "not a number" in generated.failure([{"train_critic_loss": math.nan}], {})
+
+
+def test_a_diverged_gan_is_an_error_not_a_run(tmp_path):
+    with pytest.raises(Diverged, match="training diverged in epoch 1"):
+        api.run("dcgan", limit=40, lr=1e30, epochs=1, params={"latent": 3}, runs=tmp_path, quiet=True)
+    assert not api.all_runs(tmp_path)
 
 
 def test_a_generator_that_makes_one_picture_has_no_diversity(digits):

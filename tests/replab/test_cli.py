@@ -175,6 +175,9 @@ def test_compare(replab, tmp_path, no_pictures):
     pictures = [line.removeprefix("figure: ") for line in out.splitlines() if line.startswith("figure: ")]
     assert pictures
     assert all(os.path.getsize(picture) > 1000 for picture in pictures)
+    code, _, err = replab("compare", "mlp", "cnnn", "--fast", "--runs", tmp_path / "none")
+    assert (code, "no model named 'cnnn'" in err) == (2, True)
+    assert not (tmp_path / "none").exists()  # said before the first one's run
 
 
 def test_usage_errors_end_with_2(replab):

@@ -120,3 +120,5 @@ def test_a_sweep_is_a_run_a_value_and_one_figure(tmp_path, replab, refuses):
     with Image.open(tmp_path / "sweep.png") as picture:
         assert np.asarray(picture.convert("L")).std() > 5
     assert "sweep takes one --set key=value,value and got 0" in refuses("sweep", "vae", "--set", "beta=1")
+    assert "got -1" in refuses("sweep", "vae", "--set", "beta=1,-1", *words, "--runs", tmp_path / "none")
+    assert not (tmp_path / "none").exists()  # said before the first value's run

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 
 import numpy as np
@@ -266,12 +267,15 @@ def test_the_plane_of_latents_is_coloured_by_class_and_by_cluster(a_generative_r
         assert sizes == np.unique(group[kept["embedding_index"]], return_counts=True)[1].tolist()
 
 
-def test_unlabelled_images_are_enough(tmp_path):
+@pytest.mark.parametrize("zipped", [False, True])
+def test_unlabelled_images_are_enough(tmp_path, zipped):
     rng = np.random.default_rng(0)
     for i in range(24):
         (tmp_path / "faces").mkdir(exist_ok=True)
         Image.fromarray(rng.integers(0, 256, (9, 9, 3), dtype=np.uint8)).save(tmp_path / f"faces/{i}.png")
     data, runs = str(tmp_path / "faces"), tmp_path / "runs"
+    if zipped:
+        data = shutil.make_archive(data, "zip", tmp_path, "faces")
     run = api.run("vae", data, size=16, lr=1e-3, epochs=1, params={"latent": 3}, runs=runs, quiet=True)
     assert "cluster_accuracy" not in run.metrics
     assert {"samples", "around_centres"} <= set(run.figures)

@@ -77,12 +77,10 @@ def sweep(
 
     key, values, fixed = parse_sweep(set_)
     settings = recipe_settings({**locals(), "set_": None})
-    found = {}
-    for value in values:
-        params = {**fixed, key: value}
-        found[f"{key}={value}"] = api.run(
-            model, data, recipe=recipe, fast=fast, quiet=quiet, runs=runs, say=sayer(quiet), params=params, **settings
-        )
+    shared = {"model": model, "data": data, "recipe": recipe, "fast": fast, "runs": runs, **settings}
+    each = [{"params": {**fixed, key: value}} for value in values]
+    ended = api.run_each(each, quiet=quiet, say=sayer(quiet), **shared)
+    found = {f"{key}={value}": run for value, run in zip(values, ended)}
     samples = {name: run.predictions["samples"] for name, run in found.items() if "samples" in run.predictions}
     save(draw({name: run.epochs for name, run in found.items()}, samples, f"{model} by {key}"), out)
     for name, run in found.items():
