@@ -11,3 +11,8 @@ from hypothesis import settings  # noqa: E402 (threads are set before anything t
 settings.register_profile("repeat", derandomize=True)
 settings.register_profile("explore", print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeat"))
+
+
+def pytest_collection_modifyitems(items):
+    """The pages take longest: first, so that no worker is left with them at the end."""
+    items.sort(key=lambda item: item.path.name != "test_readme.py")
