@@ -57,7 +57,14 @@ class _Images(Dataset[tuple[Any, int]]):
 
     classes: tuple[str, ...]
 
-    def __init__(self, root: Any, train: bool, transform: Callable | None, target_transform: Callable | None):
+    def __init__(
+        self,
+        root: Any,
+        train: bool = True,
+        transform: Callable | None = None,
+        target_transform: Callable | None = None,
+        download: bool = False,
+    ):
         self.root, self.train = Path(root).expanduser(), train
         self.transform, self.target_transform = transform, target_transform
         self._images, self._labels = self._read()
@@ -103,16 +110,6 @@ class MNIST(_Images):
         "9 - nine",
     )
 
-    def __init__(
-        self,
-        root: Any,
-        train: bool = True,
-        transform: Callable | None = None,
-        target_transform: Callable | None = None,
-        download: bool = False,
-    ):
-        super().__init__(root, train, transform, target_transform)
-
     def _read(self) -> tuple[np.ndarray, np.ndarray]:
         folder, part = self.root / type(self).__name__ / "raw", "train" if self.train else "t10k"
         images = read_idx(_find(folder, f"{part}-images-idx3-ubyte"))
@@ -153,16 +150,6 @@ class CIFAR10(_Images):
     """root/cifar-10-batches-py holds CIFAR-10's Python version; its pickles are read without running them."""
 
     classes = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
-
-    def __init__(
-        self,
-        root: Any,
-        train: bool = True,
-        transform: Callable | None = None,
-        target_transform: Callable | None = None,
-        download: bool = False,
-    ):
-        super().__init__(root, train, transform, target_transform)
 
     def _read(self) -> tuple[np.ndarray, np.ndarray]:
         folder = self.root / "cifar-10-batches-py"
