@@ -9,8 +9,6 @@ from matplotlib.figure import Figure
 
 from replab.figures import style
 
-MARKERS = "osD^v"  # told apart where colours run out
-
 
 def embedding(
     points: np.ndarray, labels: np.ndarray, predicted: np.ndarray, classes: Sequence[str], title: str = ""
@@ -23,9 +21,9 @@ def embedding(
     ax.set(xticks=[], yticks=[])
     for index in np.unique(labels):
         own = points[labels == index]
-        marker = MARKERS[index // len(style.PALETTE) % len(MARKERS)]
         name = style.plain(style.short(classes[index], 20))
-        ax.scatter(*own.T, s=11, color=style.colour(int(index)), marker=marker, linewidths=0, alpha=0.8, label=name)
+        look = {"color": style.colour(int(index)), "marker": style.marker(int(index)), "label": name}
+        ax.scatter(*own.T, s=11, linewidths=0, alpha=0.8, **look)
     wrong = labels != predicted
     if wrong.any():
         name = f"mistaken ({wrong.sum():,})"

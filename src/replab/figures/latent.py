@@ -24,9 +24,7 @@ def latent(
             chosen = points[group == index]
             if not len(chosen):
                 continue
-            # seven colours: beyond them the marker tells
-            marker = "os^Dv"[index // len(style.PALETTE) % 5]
-            look = {"color": style.colour(index), "marker": marker, "label": style.short(label, 18)}
+            look = {"color": style.colour(index), "marker": style.marker(index), "label": style.short(label, 18)}
             ax.scatter(*chosen.T, s=7, linewidths=0, **look)
         ax.legend(fontsize=style.SMALL, frameon=False, markerscale=2, loc="center left", bbox_to_anchor=(1.0, 0.5))
     return figure

@@ -13,12 +13,15 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
-# Okabe and Ito's palette: told apart by people with every common kind of colour blindness. Black is for text.
+# Okabe and Ito's palette, told apart by people with every common kind of colour blindness, and three for ten classes;
+# black is for text.
 BLUE, ORANGE, GREEN, RED = "#0072B2", "#E69F00", "#009E73", "#D55E00"
 PURPLE, SKY, YELLOW = "#CC79A7", "#56B4E9", "#C9B800"  # the yellow is darkened: the original fades on white
-PALETTE = (BLUE, ORANGE, GREEN, RED, PURPLE, SKY, YELLOW)
+BROWN, VIOLET, SILVER = "#7A4A1E", "#5A3E9B", "#9A9A9A"
+PALETTE = (BLUE, ORANGE, GREEN, RED, PURPLE, SKY, YELLOW, BROWN, VIOLET, SILVER)
 INK, GREY, FAINT = "#222222", "#6B6B6B", "#DDDDDD"
 DASHES = ("-", (0, (5, 1.5)), (0, (1, 1)), (0, (5, 1, 1, 1)))  # told apart where colours run out
+MARKERS = "osD^v"
 
 TITLE, LABEL, SMALL = 11, 9, 7.5  # font sizes in points
 DPI = 130
@@ -29,8 +32,13 @@ def colour(index: int) -> str:
 
 
 def dash(index: int):
-    """The line style that tells run 8 from run 1, which share a colour."""
+    """The line style that tells run 11 from run 1, which share a colour."""
     return DASHES[index // len(PALETTE) % len(DASHES)]
+
+
+def marker(index: int) -> str:
+    """The same for points."""
+    return MARKERS[index // len(PALETTE) % len(MARKERS)]
 
 
 def new(width: float, height: float, title: str = "") -> Figure:
