@@ -156,7 +156,7 @@ def _study(recipe: Recipe, space: Mapping[str, Any], told: list[Trial]) -> optun
 
 def fair_epochs(max_epochs: int) -> int:
     """What a trial gets before it can be pruned."""
-    return max(5, max_epochs // 7)
+    return max(5, max_epochs // 10)
 
 
 def behind_median(losses: list[float], others: Iterable[list[float]]) -> bool:
@@ -218,9 +218,9 @@ def _trial(
 def best(trials: list[Trial], choose: str = "best") -> Trial:
     """The complete trial of least value; a pruned one had no chance to be measured to its end.
 
-    `one-standard-error`: the lower quartile of the rates that are as good but for noise. The least of many noisy minima
-    favours large rates, whose curves jump, and small rates end better on the whole set; but the very smallest take
-    many epochs for nothing.
+    `one-standard-error`: the lower quartile of the rates that are as good but for noise, or the best one's own if that
+    is smaller. The least of many noisy minima favours large rates, whose curves jump, and small rates end better on
+    the whole set; but the very smallest take many epochs for nothing.
     """
     complete = [t for t in trials if t.state == "complete" and t.value is not None]
     if not complete:
@@ -230,7 +230,7 @@ def best(trials: list[Trial], choose: str = "best") -> Trial:
     if choose == "best" or "lr" not in least.params:
         return least
     as_good = sorted((t for t in complete if _value(t) <= _value(least) + least.error), key=lambda t: t.params["lr"])
-    return as_good[(len(as_good) - 1) // 4]
+    return min(as_good[(len(as_good) - 1) // 4], least, key=lambda t: t.params["lr"])
 
 
 def _value(trial: Trial) -> float:

@@ -177,8 +177,8 @@ def test_pruning_waits_for_a_fair_number_of_epochs():
     worse = [9.0] + [10.0] * 49
     last = trials_of(recipe, good_then(worse))[-1]
     assert last.state == "pruned"
-    assert len(last.losses) == 7  # a seventh of the most epochs
-    assert last.reason.startswith("behind the median at epoch 7")
+    assert len(last.losses) == 5  # a tenth of the most epochs
+    assert last.reason.startswith("behind the median at epoch 5")
     assert (last.value, last.best_epoch) == (9.0, 1)
     assert trials_of(small(trials=6, max_epochs=50, patience=40, prune=False), good_then(worse))[-1].state == "complete"
 
@@ -268,6 +268,8 @@ def test_one_standard_error_takes_the_lower_quartile_of_those_as_good():
     more = [trial(4, 1.03, 0.05), trial(5, 1.05, 0.2), trial(6, 1.01, 0.02, state="pruned")]
     assert best([*found, *more], "one-standard-error").number == 4
     assert best([trial(0, 1.0, 0.3, error=0.0), trial(1, 1.04, 0.01)], "one-standard-error").number == 0
+    small_best = [trial(0, 1.0, 0.01, error=0.5), *(trial(n, 1.1, 0.1 * n) for n in range(1, 9))]
+    assert best(small_best, "one-standard-error").number == 0  # never a larger rate than the best trial's own
     given_rate = [
         Trial(0, {"weight_decay": 0.1}, "complete", 1.0, 1, 0.5),
         Trial(1, {"weight_decay": 0.0}, "complete", 1.2, 1),
