@@ -165,15 +165,14 @@ def behind_median(losses: list[float], others: Iterable[list[float]]) -> bool:
     return bool(bests) and min(losses) > median(bests)
 
 
-def on_course(losses: list[float], least: float) -> bool:
-    """Whether a trial, falling on like a + b / epoch as curves do, reaches the least loss in as many epochs again.
+def on_course(losses: list[float], least: float, epochs: int) -> bool:
+    """Whether a trial, falling on like a + b / epoch as curves do, reaches the least loss by the last epoch.
 
-    The pace at epoch t is then b / t², and b / t - b / 2t comes in the next t. Small rates start behind: to compare
-    them at equal epochs alone would be unfair.
+    The pace at epoch t is then b / t², and b / t - b / epochs is still to come.
     """
     t = len(losses)
     pace = (losses[-4] - losses[-1]) / 3 if t > 3 else math.inf
-    return losses[-1] - pace * t / 2 <= least
+    return losses[-1] - pace * t * (1 - t / epochs) <= least
 
 
 def _trial(
@@ -184,7 +183,8 @@ def _trial(
     constant = recipe.schedule == "constant"  # a schedule runs its length: its loss falls when the rate does
     patience = recipe.search.patience if constant else math.inf
     prunes_from = fair_epochs(epochs) if recipe.search.prune and constant else math.inf
-    least = min(map(_value, told), default=math.inf)
+    least, best_rate = min(((_value(t), t.params.get("lr", 0.0)) for t in told), default=(math.inf, 0.0))
+    small = params.get("lr", math.inf) < best_rate  # than the best trial's: such start slowly
     losses: list[float] = []
     best_epoch, error = 0, 0.0
     state, reason = "complete", ""
@@ -203,9 +203,9 @@ def _trial(
             if (
                 len(losses) >= prunes_from
                 and behind_median(losses, (t.losses for t in told))
-                and not on_course(losses, least)
+                and not (small and on_course(losses, least, epochs))
             ):
-                state, reason = "pruned", f"behind the median at epoch {len(losses)}, and not about to catch up"
+                state, reason = "pruned", f"behind the median of the others at epoch {len(losses)}"
                 break
     except (Diverged, ModelError) as fault:  # a model that cannot be built with these parameters fails its trial alone
         state, reason = "failed", str(fault)

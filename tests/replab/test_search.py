@@ -15,6 +15,7 @@ from replab.errors import ModelError, RecipeError, ReplabError, UnknownName
 from replab.recipe import Recipe, Search
 from replab.search import (
     Trial,
+    _trial,
     apply,
     behind_median,
     best,
@@ -178,7 +179,7 @@ def test_pruning_waits_for_a_fair_number_of_epochs():
     last = trials_of(recipe, good_then(worse))[-1]
     assert last.state == "pruned"
     assert len(last.losses) == 5  # a tenth of the most epochs
-    assert last.reason.startswith("behind the median at epoch 5")
+    assert last.reason == "behind the median of the others at epoch 5"
     assert (last.value, last.best_epoch) == (9.0, 1)
     assert trials_of(small(trials=6, max_epochs=50, patience=40, prune=False), good_then(worse))[-1].state == "complete"
 
@@ -186,18 +187,20 @@ def test_pruning_waits_for_a_fair_number_of_epochs():
 def test_a_trial_ahead_of_the_median_is_not_pruned():
     recipe = small(trials=6, max_epochs=50, patience=40, prune=True)
     flat = [0.95] + [0.925] * 49  # the others have 0.93 by epoch 8, 0.92 by epoch 9
-    assert trials_of(recipe, good_then(flat))[-1].reason.startswith("behind the median at epoch 9")
-    ahead = [0.95] + [0.5] * 49  # flat too, and not on course for 0.51
+    assert trials_of(recipe, good_then(flat))[-1].reason == "behind the median of the others at epoch 9"
+    ahead = [0.95] + [0.5] * 49  # flat too
     assert trials_of(recipe, good_then(ahead))[-1].state == "complete"
 
 
-def test_a_trial_that_catches_up_is_not_pruned():
+@pytest.mark.parametrize(("lr", "state"), [(1e-4, "complete"), (1e-2, "pruned")])
+def test_a_small_rate_that_catches_up_is_not_pruned(lr, state):
     """Behind the others until epoch 9, but falling like a curve that reaches the best in time."""
-    recipe = small(trials=6, max_epochs=50, patience=40, prune=True)
-    catching_up = [14.0 / e - 0.6 for e in range(1, 51)]
-    assert trials_of(recipe, good_then(catching_up))[-1].state == "complete"
-    too_slow = [100.0 / e + 3 for e in range(1, 51)]
-    assert trials_of(recipe, good_then(too_slow))[-1].state == "pruned"
+    recipe = small(trials=2, max_epochs=50, patience=40, prune=True)
+    told = [Trial(0, {"lr": 1e-3}, "complete", 0.51, 50, 0.0, [1.0 - 0.01 * e for e in range(50)])]
+    rows = good_then([14.0 / e - 0.6 for e in range(1, 51)], before=0)
+    assert _trial(recipe, rows, {"lr": lr}, told).state == state
+    too_slow = good_then([100.0 / e + 3 for e in range(1, 51)], before=0)
+    assert _trial(recipe, too_slow, {"lr": lr}, told).state == "pruned"
 
 
 def test_behind_the_median_by_hand():
@@ -208,10 +211,12 @@ def test_behind_the_median_by_hand():
 
 
 def test_on_course_by_hand():
-    falling = [1 + 8 / epoch for epoch in range(1, 11)]  # 1.8 at epoch 10, 1.4 at epoch 20
-    assert on_course(falling, least=1.4)
-    assert not on_course(falling, least=1.2)  # at an even pace it would be there in a few epochs
-    assert on_course([9.0], least=0.1)  # too early to tell
+    falling = [1 + 8 / epoch for epoch in range(1, 11)]  # 1.8 at epoch 10, 1.4 at epoch 20, 1.2 at epoch 40
+    assert on_course(falling, least=1.4, epochs=20)
+    assert not on_course(falling, least=1.2, epochs=20)
+    assert on_course(falling, least=1.2, epochs=40)
+    assert not on_course(falling, least=0.9, epochs=40)  # at an even pace it would be there in a few epochs
+    assert on_course([9.0], least=0.1, epochs=20)  # too early to tell
 
 
 def test_a_schedule_is_not_pruned():
