@@ -9,8 +9,9 @@ unexport PYTHONDONTWRITEBYTECODE
 run: .venv/ready
 	$(BIN)/replab run cnn
 
+# a file's tests on one worker: its fixtures are made once
 test: lint types
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadgroup
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 lint: .venv/ready
 	$(BIN)/ruff check src tests benchmarks examples

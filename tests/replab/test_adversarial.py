@@ -21,8 +21,6 @@ from replab.recipe import Recipe
 from replab.tasks.adversarial import Adversarial, spread
 from replab.train import Diverged
 
-pytestmark = pytest.mark.xdist_group("adversarial")  # one worker: its fixtures take seconds
-
 DIGITS = ImageSpec(1, 8, 8, 10)
 SMALL = {"latent": 4, "width": 4}
 

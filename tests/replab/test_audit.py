@@ -14,8 +14,6 @@ from replab.data.sources import load
 from replab.progress import Progress
 from replab.recipe import Recipe
 
-pytestmark = pytest.mark.xdist_group("audit")  # one worker: its fixtures take seconds
-
 
 def sentences(run, others=(), warning=None):
     return [f.sentence for f in audit.audit(run, others) if warning is None or f.warning is warning]

@@ -11,8 +11,6 @@ from replab import api, comparison
 from replab.errors import UnknownName
 from replab.statistics import mcnemar, wilson
 
-pytestmark = pytest.mark.xdist_group("comparison")  # one worker: its fixtures take seconds
-
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):

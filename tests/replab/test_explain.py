@@ -13,8 +13,6 @@ from replab.models import registry
 from replab.models.attention import Attention
 from replab.torchvision_cpu import torchvision
 
-pytestmark = pytest.mark.xdist_group("explain")  # one worker: its fixtures take seconds
-
 IMAGE = ImageSpec(1, 8, 8, 10)
 SMALL = {"width": 16, "heads": 2, "depth": 2, "ffn": 16}
 

@@ -7,8 +7,6 @@ import pytest
 
 from replab import api, fidelity
 
-pytestmark = pytest.mark.xdist_group("fidelity")  # one worker: its fixtures take seconds
-
 RNG = np.random.default_rng(0)
 
 

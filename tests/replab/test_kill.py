@@ -17,8 +17,6 @@ from killing import killed_at, quietly
 from replab import api
 from replab.recipe import Recipe
 
-pytestmark = pytest.mark.xdist_group("kill")  # one worker: its fixtures take seconds
-
 NET = """
 from torch import nn
 

@@ -19,8 +19,6 @@ from replab.models import registry
 from replab.recipe import Recipe
 from replab.tasks.reconstruct import Reconstruct
 
-pytestmark = pytest.mark.xdist_group("reconstruct")  # one worker: its fixtures take seconds
-
 DIGITS = ImageSpec(1, 8, 8, 10)
 
 
