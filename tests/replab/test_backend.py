@@ -106,3 +106,27 @@ def test_optimizers_by_name():
             made = backend.optimizer(optimizer, params, 0.1, 0.01, 0.9)
             assert type(made).__name__ == kind
             assert (made.param_groups[0]["lr"], made.param_groups[0]["weight_decay"]) == (0.1, 0.01)
+
+
+@pytest.mark.parametrize(
+    ("name", "own"), [("adam", torch.optim.Adam), ("adamw", torch.optim.AdamW), ("sgd", torch.optim.SGD)]
+)
+def test_optimizers_step_as_torchs_own(name, own):
+    def steps(make):
+        parameter = torch.nn.Parameter(torch.linspace(-1, 1, 5))
+        optimizer = make([parameter])
+        for step in range(4):
+            optimizer.zero_grad()
+            (parameter**2 * (step + 1)).sum().backward()
+            optimizer.step()
+            saved = optimizer.state_dict()
+            optimizer = make([parameter])  # as after an interruption
+            optimizer.load_state_dict(saved)
+        return parameter.detach(), saved["state"][0]
+
+    momentum = {"momentum": 0.9} if name == "sgd" else {}
+    ours, our_state = steps(lambda p: backends.get("torch").optimizer(name, p, 0.1, 0.01, 0.9))
+    theirs, their_state = steps(lambda p: own(p, lr=0.1, weight_decay=0.01, fused=True, **momentum))
+    assert torch.equal(ours, theirs)
+    assert our_state.keys() == their_state.keys()
+    assert all(torch.equal(our_state[key], their_state[key]) for key in our_state)

@@ -22,14 +22,16 @@ def in_a_process(*words, **more):
     return subprocess.run(command, capture_output=True, text=True, env=environment, **more)
 
 
-def without_torch(*words):
+SLOW = ("torch", "optuna", "matplotlib", "sklearn", "torchvision", "PIL")
+
+
+def imported(*words, slow=SLOW):
     """Run a command in a fresh process, and say which slow packages it imported."""
     code = (
         "import sys\nfrom replab.cli import main\n"
         f"sys.argv = {['replab', *words]!r}\n"
         "try:\n    main()\nexcept SystemExit as end:\n    assert not end.code, end.code\n"
-        "slow = {'torch', 'optuna', 'matplotlib', 'sklearn', 'torchvision', 'PIL'} & set(sys.modules)\n"
-        "print('imported:', sorted(slow))"
+        f"print('imported:', sorted({set(slow)} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
@@ -46,15 +48,20 @@ def no_pictures(monkeypatch):
 
 
 def test_help_and_lists_come_without_torch():
-    out = without_torch("--help")
+    out = imported("--help")
     assert "imported: []" in out
     for command in ("run", "resume", "models", "datasets", "show", "report", "leaderboard", "predict", "compare"):
         assert command in out
-    out = without_torch("models")
+    out = imported("models")
     assert "imported: []" in out
     assert "cnn" in out
     assert "1,147,914 parameters" in out
-    assert "imported: []" in without_torch("datasets")
+    assert "imported: []" in imported("datasets")
+
+
+def test_training_does_without_what_it_does_not_use(tmp_path):
+    words = ("run", "mlp", "--fast", "--set", "widths=[16]", "--quiet", "--runs", str(tmp_path))
+    assert "imported: ['torch']" in imported(*words, slow=("torch", "torch._dynamo", "sklearn", "torchvision"))
 
 
 def test_a_whole_run_and_an_error_in_processes(tmp_path):

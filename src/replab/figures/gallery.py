@@ -50,8 +50,9 @@ def grid(
     columns: int = 8,
     title: str = "",
     side: float = 1.15,
+    gap: float = 0.04,
 ) -> Figure:
-    """Images (N, C, H, W), uint8, one or three channels, row by row; `side` is an image's width in inches."""
+    """Images (N, C, H, W), uint8, one or three channels, row by row; `side` is their width in inches, `gap` between."""
     images = np.asarray(pixels)
     if images.ndim != 4 or images.shape[1] not in (1, 3) or images.dtype != np.uint8:
         raise ValueError(f"a grid shows uint8 images of shape (N, 1 or 3, H, W), but got {images.dtype} {images.shape}")
@@ -64,7 +65,7 @@ def grid(
     rows = -(-count // columns)
     wrapped = [textwrap.wrap(text.replace("_", " "), WIDTH, break_long_words=True) for text in captions or []]
     lines = max((len(text) for text in wrapped), default=0)
-    gap = 0.12 if captions else 0.04  # between images, inches
+    gap = max(gap, 0.12) if captions else gap
     across, down = side + gap, side * height / width + lines * LINE + gap
     # A title needs some width even over a single image.
     full_width, top = max(columns * across + gap, 0.085 * len(title)), 0.35 if title else 0.0

@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from replab.figures import style
+from replab.figures.gallery import grid
 
 COLOURS = "viridis"  # even steps look even, in print and to the colour-blind
 
@@ -67,17 +68,10 @@ def attention(image: np.ndarray, weights: np.ndarray, title: str = "") -> Figure
 
 def filters(weights: np.ndarray, title: str = "first layer") -> Figure:
     """(N, C, k, k): in colour where there are three channels, else the mean over channels; at most 64."""
-    shown = weights[:64]
-    columns = min(16, len(shown))
-    rows = -(-len(shown) // columns)
-    figure = style.new(0.55 * columns + 0.4, 0.55 * rows + 0.5, title)
-    axes = figure.subplots(rows, columns, squeeze=False).ravel()
-    for ax in axes:
-        ax.set_axis_off()
-    for ax, one in zip(axes, shown):
-        scaled = (one - one.min()) / max(float(np.ptp(one)), 1e-9)
-        ax.imshow(scaled.transpose(1, 2, 0) if len(one) == 3 else scaled.mean(0), cmap="gray")
-    return figure
+    shown = weights[:64] if weights.shape[1] == 3 else weights[:64].mean(1, keepdims=True)
+    low, high = shown.min((1, 2, 3), keepdims=True), shown.max((1, 2, 3), keepdims=True)
+    grey = 255 * (shown - low) / np.maximum(high - low, 1e-9)  # each from black to white
+    return grid(grey.round().astype(np.uint8), columns=16, title=title, side=0.45, gap=0.1)
 
 
 def _image(ax: Axes, pixels: np.ndarray) -> None:

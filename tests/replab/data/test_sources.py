@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from published_fakes import WRITERS
+from sklearn.datasets import load_digits
 
 from replab.data.sources import describe, load, names
 from replab.errors import DataError, UnknownName
@@ -60,6 +61,14 @@ def test_digits_are_the_full_range_and_evenly_split():
     assert (data.train.pixels.min(), data.train.pixels.max()) == (0, 255)
     counts = np.bincount(data.test.labels) / np.bincount(np.r_[data.train.labels, data.test.labels])
     assert np.all(np.abs(counts - 0.2) < 0.01)
+
+
+def test_digits_are_scikit_learns():
+    data, theirs = load("digits"), load_digits()
+    ours = sorted(zip(data.train.pixels.reshape(-1, 64).tolist(), data.train.labels.tolist()))
+    ours += sorted(zip(data.test.pixels.reshape(-1, 64).tolist(), data.test.labels.tolist()))
+    pixels = np.round(theirs.data * (255 / 16)).astype(int)
+    assert sorted(ours) == sorted(zip(pixels.tolist(), theirs.target.tolist()))
 
 
 def test_unknown_names_and_paths():

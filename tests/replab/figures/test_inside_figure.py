@@ -36,4 +36,16 @@ def test_attention_has_a_row_a_layer_and_a_column_a_head(look):
 def test_filters_at_most_64(look):
     figure = filters(np.random.default_rng(0).normal(size=(70, 1, 3, 3)))
     look(figure)
-    assert sum(bool(ax.images) for ax in figure.axes) == 64
+    shown = [image.get_array() for image in figure.axes[0].images]
+    assert len(shown) == 64
+    assert all((pixels.min(), pixels.max()) == (0, 255) for pixels in shown)
+
+
+def test_filters_in_colour_and_a_constant_one(look):
+    weights = np.random.default_rng(0).normal(size=(2, 3, 5, 5))
+    weights[1] = 0.5
+    figure = filters(weights)
+    look(figure)
+    first, constant = (image.get_array() for image in figure.axes[0].images)
+    assert first.shape == (5, 5, 3)
+    assert (constant == 0).all()
