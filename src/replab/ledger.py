@@ -6,6 +6,7 @@ import dataclasses
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -188,11 +189,11 @@ def _line(row: Row, figure: Figure, group: Group | None) -> dict[str, Any]:
 
 
 def claim_lines(known: Published, entries: Iterable[Entry]) -> list[dict[str, str]]:
-    """One line a claim, judged from the fullest group of each row it names."""
-    found = groups(known, entries)
+    """A line a claim for each data set that all its rows are measured on, or one that says what is missing."""
+    found = [group for group in groups(known, entries) if group.way == FIXED]
 
-    def lookup(row: str, measure: str) -> claims.Found | None:
-        of_row = [g for g in found if g.row.id == row and g.way == FIXED]
+    def lookup(data: str | None, row: str, measure: str) -> claims.Found | None:
+        of_row = [g for g in found if g.row.id == row and data in (None, g.data)]
         group = max(of_row, key=_fullness, default=None)
         summary = group.summary(measure) if group else None
         if group is None or summary is None:
@@ -200,7 +201,13 @@ def claim_lines(known: Published, entries: Iterable[Entry]) -> list[dict[str, st
         reduced = f"{group.epochs} of {group.row.recipe.epochs} epochs" if group.reduced else ""
         return claims.Found(summary, group.data, reduced)
 
-    return [_claim_line(claim, lookup) for claim in known.claims.values()]
+    judged = []
+    for claim in known.claims.values():
+        named = {row for check in claim.checks for row in (*check.runs, *check.control)}
+        sets = dict.fromkeys(group.data for group in found if group.row.id in named)
+        shared = [data for data in sets if named <= {group.row.id for group in found if group.data == data}]
+        judged += [_claim_line(claim, partial(lookup, data)) for data in shared or [None]]
+    return judged
 
 
 def _claim_line(claim: Claim, lookup: claims.Lookup) -> dict[str, str]:

@@ -202,6 +202,17 @@ def test_claims_are_judged_from_the_rows():
     assert (judged["verdict"], judged["data"]) == ("holds", "mnist")
 
 
+def test_a_claim_is_judged_on_each_data_set_that_has_all_its_rows():
+    mnist = [entry(), entry("lab/b", 95.0)]
+    fashion = [entry(data="fashion-mnist"), entry("lab/b", 80.0, data="fashion-mnist")]
+    cifar = [entry(data="cifar10")]  # half of it: says nothing, hides nothing
+    judged = ledger.claim_lines(KNOWN, [*cifar, *mnist, *fashion])
+    assert {(line["data"], line["verdict"]) for line in judged} == {
+        ("mnist", "does not hold"),
+        ("fashion-mnist", "holds"),
+    }
+
+
 def test_fewer_or_smaller_images_are_another_data_set():
     small = entry(size=16, limit=5000)
     assert {line["data"] for line in ledger.lines(KNOWN, [small]) if line["n"]} == {"5,000 images of mnist at 16x16"}
