@@ -205,7 +205,9 @@ def claim_lines(known: Published, entries: Iterable[Entry]) -> list[dict[str, st
     for claim in known.claims.values():
         named = {row for check in claim.checks for row in (*check.runs, *check.control)}
         sets = dict.fromkeys(group.data for group in found if group.row.id in named)
-        shared = [data for data in sets if named <= {group.row.id for group in found if group.data == data}]
+        shared: list[str | None] = [
+            data for data in sets if named <= {group.row.id for group in found if group.data == data}
+        ]
         judged += [_claim_line(claim, partial(lookup, data)) for data in shared or [None]]
     return judged
 
