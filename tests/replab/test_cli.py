@@ -15,7 +15,6 @@ from PIL import Image
 
 from replab import report
 
-
 SLOW = ("torch", "torch._dynamo", "optuna", "matplotlib", "sklearn", "torchvision", "PIL")
 
 
