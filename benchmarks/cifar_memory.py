@@ -8,14 +8,14 @@ import tempfile
 
 from input_pipeline import ON_DISK
 
-from replab.data.torchvision_sets import data_root
+from replab.data.decode.archives import data_root
 
 TARGET = 1.2
 
 SCRIPT = """
 import sys
 from replab import api
-from replab.cost import peak_memory
+from replab.training.cost import peak_memory
 run = api.run("cnn", sys.argv[1], lr=5e-4, epochs=1, quiet=True, runs=sys.argv[2])
 print(len(run.predictions["labels"]), peak_memory("cpu") / 1e9)
 """

@@ -14,7 +14,7 @@ import numpy as np
 from PIL import Image
 
 from replab import api
-from replab.recipe import Recipe
+from replab.settings.recipe import Recipe
 
 TARGET = 1 / 20
 

@@ -17,15 +17,15 @@ from side_by_side import measure, ratios, serve
 from torch import nn
 from torch.utils.data import DataLoader
 
-from replab import backend as backends
-from replab import bound
+from replab.backends import backend as backends
 from replab.data.images import Images, ImageSpec
 from replab.models.registry import builder
-from replab.progress import Progress
-from replab.recipe import Recipe
+from replab.records.progress import Progress
+from replab.settings.recipe import Recipe
+from replab.tasks import bound
 from replab.tasks.reconstruct import Reconstruct
-from replab.train import fit, optimizers, prefers_channels_last
-from replab.tsne import two_dimensions
+from replab.tasks.tsne import two_dimensions
+from replab.training.loop import fit, optimizers, prefers_channels_last
 
 SAMPLES = 10
 

@@ -14,15 +14,16 @@ import torch
 from PIL import Image
 from torch.utils.data import DataLoader, Dataset
 
+from replab.backends.torchvision_cpu import torchvision
 from replab.data.batches import Batches
+from replab.data.decode.archives import data_root
 from replab.data.images import Images
-from replab.data.sources import load
-from replab.data.torchvision_sets import CIFAR10_CONSTANTS, data_root
-from replab.torchvision_cpu import torchvision
+from replab.data.load import load
+from replab.data.sources.cifar10 import CONSTANTS
 
 TARGET, COUNT, BATCH, ROUNDS = 25, 10_000, 128, 5
 # what must lie in the data folder for the set to be read without a network
-ON_DISK = {"cifar10-jpeg": "cifar10-jpeg.zip", "cifar10": "cifar-10-batches-py"}
+ON_DISK = {"cifar10": "cifar-10-batches-py"}
 
 
 def cifar_images() -> tuple[str, Images]:
@@ -30,7 +31,7 @@ def cifar_images() -> tuple[str, Images]:
         if (data_root() / file).exists():
             return name, load(name, limit=COUNT).train
     pixels = np.random.default_rng(0).integers(0, 256, (COUNT, 3, 32, 32), dtype=np.uint8)
-    return "synthetic images of CIFAR's shape", Images(pixels, np.arange(COUNT) % 10, ("",) * 10, *CIFAR10_CONSTANTS)
+    return "synthetic images of CIFAR's shape", Images(pixels, np.arange(COUNT) % 10, ("",) * 10, *CONSTANTS)
 
 
 class OneByOne(Dataset):

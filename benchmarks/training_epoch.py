@@ -13,13 +13,13 @@ from side_by_side import measure, ratios, serve
 from torch import nn
 from torch.utils.data import DataLoader
 
-from replab import backend as backends
+from replab.backends import backend as backends
 from replab.data.images import Images, ImageSpec
 from replab.models.registry import builder
-from replab.progress import Progress
-from replab.recipe import Recipe
+from replab.records.progress import Progress
+from replab.settings.recipe import Recipe
 from replab.tasks.classify import Classify
-from replab.train import fit, optimizers, prefers_channels_last, training_batches
+from replab.training.loop import fit, optimizers, prefers_channels_last, training_batches
 
 LR = 5e-4
 TARGETS = {"cnn": 0.5, "mlp": 0.35}

@@ -27,10 +27,10 @@ from training_epoch import published
 
 from replab import api
 from replab.data.images import Images
-from replab.data.sources import load
-from replab.recipe import Recipe
-from replab.search import best, search, split_for_search
-from replab.train import Row
+from replab.data.load import load
+from replab.search.search import best, search, split_for_search
+from replab.settings.recipe import Recipe
+from replab.training.loop import Row
 
 TARGET = 0.25
 

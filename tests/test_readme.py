@@ -34,7 +34,6 @@ def data_sets(tmp_path_factory):
     fakes.write_mnist(root, "FashionMNIST", train=60, test=20)
     fakes.write_cifar(root, *fakes.CIFAR10)
     fakes.write_cifar(root, *fakes.CIFAR100)
-    fakes.write_cifar10_jpeg(root)
     return root
 
 
@@ -91,7 +90,7 @@ def last_run():
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_what_is_shown_works(page, desk, capsys, monkeypatch):
-    from replab import report
+    from replab.report import report
 
     draw = report.draw
     names: dict = {"__name__": "page"}

@@ -5,7 +5,6 @@
     run.metrics, run.figures, run.predict("seven.png")
 
 Importing replab imports neither torch nor anything else that is slow: names load what they need when first used.
-The stages are modules: replab.search, replab.train (fit), replab.evaluate, replab.record, replab.report.
 """
 
 from __future__ import annotations
@@ -14,14 +13,12 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from replab.api import all_runs, compare, load_run, resume, run
+    from replab.api import all_runs, compare, list_datasets, list_models, load_run, resume, run
     from replab.data.images import Dataset, Images, ImageSpec
-    from replab.data.sources import load as load_data
-    from replab.data.sources import names as list_datasets
+    from replab.data.load import load as load_data
     from replab.errors import ReplabError
-    from replab.models.registry import names as list_models
     from replab.models.registry import register
-    from replab.recipe import Recipe
+    from replab.settings.recipe import Recipe
 
 _WHERE = {
     "run": "replab.api:run",
@@ -30,13 +27,13 @@ _WHERE = {
     "all_runs": "replab.api:all_runs",
     "compare": "replab.api:compare",
     "register": "replab.models.registry:register",
-    "list_models": "replab.models.registry:names",
-    "list_datasets": "replab.data.sources:names",
-    "load_data": "replab.data.sources:load",
+    "list_models": "replab.api:list_models",
+    "list_datasets": "replab.api:list_datasets",
+    "load_data": "replab.data.load:load",
     "ImageSpec": "replab.data.images:ImageSpec",
     "Images": "replab.data.images:Images",
     "Dataset": "replab.data.images:Dataset",
-    "Recipe": "replab.recipe:Recipe",
+    "Recipe": "replab.settings.recipe:Recipe",
     "ReplabError": "replab.errors:ReplabError",
 }
 __all__ = [

@@ -7,13 +7,18 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from replab import cost, environment, pipeline, setup
+from replab import pipeline
+from replab.data.source import source
 from replab.errors import RunError
-from replab.model_file import ModelSource
-from replab.progress import Progress
-from replab.recipe import Recipe
-from replab.record import Record
-from replab.runs import Run, finished_runs
+from replab.models.loader import ModelSource
+from replab.models.registry import MODELS
+from replab.records import environment
+from replab.records.progress import Progress
+from replab.records.record import Record
+from replab.runs.run import Run, finished_runs
+from replab.settings.recipe import Recipe
+from replab.training import cost
+from replab.training import experiment as setup
 
 Model = str | Callable[..., Any]
 
@@ -150,3 +155,13 @@ def run_each(
 def keep_model_text(record: Record, source: ModelSource) -> None:
     if source.text:
         record.write_text("model_file.txt", source.text)
+
+
+def list_models() -> list[str]:
+    """The names of registered models."""
+    return MODELS.names()
+
+
+def list_datasets() -> list[str]:
+    """The names of registered data sets."""
+    return source.names()

@@ -7,20 +7,23 @@ from dataclasses import asdict
 from time import perf_counter
 from typing import Any
 
-from replab import audit, explain, features, report
-from replab.backend import array
-from replab.cost import Cost, duration, peak_memory, searches
+from replab.backends.backend import array
 from replab.data.batches import Batches
 from replab.data.normalise import normalisation
 from replab.errors import RunError
-from replab.evaluate import evaluate
-from replab.progress import Progress
-from replab.recipe import Recipe
-from replab.record import Record
-from replab.search import Trial, apply, best, search, split_for_search, wanted_trials
-from replab.setup import Setup
-from replab.structure import trace
-from replab.train import Row, fit, optimizers, watching_batches
+from replab.explain import inside as explain
+from replab.explain.structure.trace import trace
+from replab.records.progress import Progress
+from replab.records.record import Record
+from replab.report import report
+from replab.runs import audit
+from replab.search.search import Trial, apply, best, search, split_for_search, wanted_trials
+from replab.settings.recipe import Recipe
+from replab.training import features
+from replab.training.cost import Cost, duration, peak_memory, searches
+from replab.training.evaluate import evaluate
+from replab.training.experiment import Setup
+from replab.training.loop import Row, fit, optimizers, watching_batches
 
 
 class Clock:
@@ -212,7 +215,7 @@ def train_chosen(
 def keep_samples(record: Record, model: Any, recipe: Recipe, epoch: int) -> None:
     """A grid of the same noise every few epochs, of models that generate."""
     assert recipe.epochs is not None
-    from replab import samples
+    from replab.tasks import samples
 
     if not samples.can_draw(model) or (epoch not in (1, recipe.epochs) and epoch % max(1, recipe.epochs // 10)):
         return

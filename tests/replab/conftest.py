@@ -38,7 +38,7 @@ def a_run(finished_run, tmp_path):
 
 @pytest.fixture(scope="session")
 def digits():
-    from replab.data.sources import load
+    from replab.data.load import load
 
     return load("digits", limit=120)
 

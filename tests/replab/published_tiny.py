@@ -22,6 +22,6 @@ def images(n: int, shape: tuple[int, int, int], seed: int) -> Images:
 
 
 def load(name: str, *, size: int | None = None, seed: int = 0, limit: int | None = None, **picked) -> Dataset:
-    """In the place of replab.data.sources.load."""
+    """In the place of replab.data.load.load."""
     shape = SHAPES[name]
     return Dataset(name, images(12, shape, 1), images(12, shape, 2), f"tiny {name}")

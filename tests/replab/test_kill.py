@@ -15,7 +15,7 @@ import pytest
 from killing import killed_at, quietly
 
 from replab import api
-from replab.recipe import Recipe
+from replab.settings.recipe import Recipe
 
 NET = """
 from torch import nn
@@ -25,7 +25,7 @@ def build(image):
     return nn.Sequential(nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.Dropout(0.2), nn.Flatten(),
                          nn.Linear(144, image.classes))
 """
-PRELOADED = ["torch._dynamo", "optuna", "sklearn.datasets", "replab.api", "replab.report"]
+PRELOADED = ["torch._dynamo", "optuna", "sklearn.datasets", "replab.api", "replab.report.report"]
 SEARCH = {"trials": 5, "max_epochs": 4, "patience": 2, "fraction": 1.0, "min_validation": 30, "choose": "best"}
 SETTINGS = {
     "limit": 160,

@@ -8,10 +8,11 @@ import pytest
 import torch
 from PIL import Image
 
-from replab import api, pipeline, report
+from replab import api, pipeline
 from replab.errors import DataError, ReplabError
-from replab.recipe import Recipe
-from replab.record import Record
+from replab.records.record import Record
+from replab.report import report
+from replab.settings.recipe import Recipe
 from replab.tasks.classify import Classify
 
 
@@ -100,7 +101,7 @@ def test_predict_takes_paths_pictures_and_arrays(finished_run, tmp_path):
 
 
 def test_test_images_are_predicted_as_they_were_evaluated(finished_run):
-    from replab.data.sources import load
+    from replab.data.load import load
 
     test = load("digits", limit=150).test
     said = [each.label for each in finished_run.predict([*test.pixels[:20]])]

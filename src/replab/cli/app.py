@@ -47,7 +47,7 @@ def how_to_resume() -> str:
 
 def recipe_settings(given: dict[str, Any]) -> dict[str, Any]:
     """The flags that were given, as a Recipe's keys."""
-    from replab.recipe_text import parse_seconds, parse_settings
+    from replab.settings.text import parse_seconds, parse_settings
 
     direct = (
         "lr", "epochs", "trials", "seed", "batch_size", "optimizer", "momentum", "schedule", "weight_decay",
@@ -66,7 +66,7 @@ def recipe_settings(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def print_report(run: Any, quiet: bool) -> None:
-    from replab import report
+    from replab.report import report
 
     if quiet:
         return
@@ -85,8 +85,8 @@ def print_table(runs: list[Any], sort: str = "accuracy") -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from replab import comparison
-    from replab.cost import duration
+    from replab.runs import compare as comparison
+    from replab.training.cost import duration
 
     table = Table(box=None, pad_edge=False)
     left = ("model", "data", "against the best", "run")

@@ -24,7 +24,7 @@ def generate(
     from replab import api
     from replab.errors import RunError
     from replab.figures.samples import png
-    from replab.record import write_atomic
+    from replab.records.record import write_atomic
 
     if out.suffix.lower() != ".png":
         raise RunError(f"--out must end in .png, got {out}; the grid is written as PNG")
@@ -43,7 +43,7 @@ def fidelity(
 ) -> None:
     """KID, Fréchet distance, density and coverage of samples in a classifier's features, between floor and ceilings."""
     from replab import api
-    from replab import fidelity as measuring
+    from replab.explain import fidelity as measuring
 
     found = api.load_run(run, runs)
     judged = measuring.judge(found, api.load_run(by, runs), n, seed)
@@ -73,7 +73,7 @@ def sweep(
     from replab import api
     from replab.figures.style import save
     from replab.figures.sweep import sweep as draw
-    from replab.recipe_text import parse_sweep
+    from replab.settings.text import parse_sweep
 
     key, values, fixed = parse_sweep(set_)
     settings = recipe_settings({**locals(), "set_": None})

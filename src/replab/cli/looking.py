@@ -13,19 +13,19 @@ from replab.cli.app import Data, app, print_pairs, recipe_settings
 @app.command()
 def models() -> None:
     """List the models."""
-    from replab.models import registry
+    from replab.models.registry import MODELS
 
     more = [("vit-b16", "torchvision's ViT-B/16"), ("torchvision:NAME", "any classifier of torchvision's")]
-    print_pairs([(name, registry.describe(name)) for name in registry.names()] + more)
+    print_pairs([(name, MODELS.describe(name)) for name in MODELS.names()] + more)
     print("\nYour own: replab run FILE.py:FUNCTION")
 
 
 @app.command()
 def datasets() -> None:
     """List the data sets."""
-    from replab.data import sources
+    from replab.data.source import source
 
-    print_pairs([(name, sources.describe(name)) for name in sources.names()])
+    print_pairs([(name, source.describe(name)) for name in source.names()])
     print("\nYour own: --data FOLDER or --data FILE.zip with train/CLASS/* and test/CLASS/*, or CLASS/*")
 
 
@@ -38,9 +38,9 @@ def show(
     mermaid: Annotated[bool, typer.Option("--mermaid", help="a Mermaid diagram instead of the table")] = False,
 ) -> None:
     """Print a model's layers with output shapes, parameters and MACs."""
-    from replab import setup
-    from replab.recipe import Recipe
-    from replab.structure import trace
+    from replab.explain.structure.trace import trace
+    from replab.settings.recipe import Recipe
+    from replab.training import experiment as setup
 
     recipe = Recipe(model=model, data=data or "digits").replace(**recipe_settings({"set_": set_, "size": size}))
     ready = setup.prepare(recipe)
@@ -56,8 +56,8 @@ def data(
     seed: Annotated[int, typer.Option(help="draws the images of the grid")] = 0,
 ) -> None:
     """Look at a data set: sizes, classes, balance, mean and std, duplicates, and random images with their labels."""
-    from replab.data.look import draw, look
-    from replab.data.sources import load
+    from replab.data.inspect import draw, look
+    from replab.data.load import load
     from replab.figures.style import save
 
     found = load(name, size=size)
@@ -83,11 +83,11 @@ def lr_find(
     out: Annotated[Path, typer.Option(help="where the figure goes")] = Path("lr-find.png"),
 ) -> None:
     """The loss against a rising learning rate, with a suggestion. Leaves nothing but the figure."""
-    from replab import lr_find as finding
-    from replab import setup
     from replab.figures.lr_find import lr_find as draw
     from replab.figures.style import save
-    from replab.recipe import Recipe
+    from replab.settings.recipe import Recipe
+    from replab.training import experiment as setup
+    from replab.training import lr_find as finding
 
     ready = setup.prepare(Recipe(model=model, data=data or "digits").replace(**recipe_settings(locals())))
     found = finding.lr_find(ready, steps=steps)

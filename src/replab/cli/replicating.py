@@ -30,9 +30,9 @@ def replicate(
     runs: Runs = None,
 ) -> None:
     """Run published experiments again, and say what holds."""
-    from replab import ledger
     from replab.errors import RecipeError
-    from replab.published import published, select
+    from replab.replication import ledger
+    from replab.replication.packs import published, select
 
     known = published()
     if ledger_:
@@ -46,8 +46,8 @@ def replicate(
     absent = [row for row in chosen if row.not_run]
     if len(absent) == len(chosen):
         raise RecipeError(f"{absent[0].id} cannot be run: {absent[0].not_run}")
-    from replab import replicate as replication
-    from replab.recipe_text import parse_seconds
+    from replab.replication import replicate as replication
+    from replab.settings.text import parse_seconds
 
     jobs = replication.plan(chosen, seeds=seeds, data=data, epochs=epochs, search=search, size=size, limit=limit)
     say = sayer(quiet)
@@ -72,8 +72,8 @@ def print_ledger(known: Any, entries: list[Any], only: set[str] | None) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from replab import ledger
-    from replab.ledger_text import figure_name, measured, printed, row_name
+    from replab.replication import ledger
+    from replab.replication.ledger_text import figure_name, measured, printed, row_name
 
     console = Console(width=None if sys.stdout.isatty() else 220)
     table = Table(box=None, pad_edge=False)

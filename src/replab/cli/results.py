@@ -15,7 +15,7 @@ from replab.cli.app import Data, ModelFile, Quiet, Runs, app, print_report, prin
 def report(run: Annotated[str, typer.Argument(help="id or folder of the run")], runs: Runs = None) -> None:
     """Write a run's report and figures again, and print it."""
     from replab import api
-    from replab import report as reports
+    from replab.report import report as reports
 
     found = api.load_run(run, runs)
     reports.write(found.record)
@@ -36,7 +36,8 @@ def leaderboard(
     runs: Runs = None,
 ) -> None:
     """Every finished run, best first, with intervals and the differences that are within noise."""
-    from replab import api, comparison
+    from replab import api
+    from replab.runs import compare as comparison
 
     whole = api.all_runs(runs, lambda line: print(line, file=sys.stderr))
     found = [r for r in whole if data in (None, r.input["data"]) and model in (None, r.chosen.model)]
@@ -64,8 +65,8 @@ def audit(
 ) -> None:
     """What might be wrong with a run's number? Plain sentences, each with the figure it rests on."""
     from replab import api
-    from replab import audit as auditing
-    from replab.progress import Progress
+    from replab.records.progress import Progress
+    from replab.runs import audit as auditing
 
     found = api.load_run(run, runs)
     findings = auditing.audit(found, api.all_runs(found.folder.parent))
@@ -102,7 +103,7 @@ def explain(
 ) -> None:
     """Draw what a run's model looks at in an image, and say how faithful each picture is."""
     from replab import api
-    from replab import explain as explaining
+    from replab.explain import inside as explaining
     from replab.figures import inside
     from replab.figures.style import save
 
@@ -132,10 +133,10 @@ def embed(
 ) -> None:
     """Draw a t-SNE of the features before the head, coloured by class, mistakes marked."""
     from replab import api
-    from replab.embedding import penultimate
+    from replab.explain.embedding import penultimate
     from replab.figures.embedding import embedding
     from replab.figures.style import save
-    from replab.tsne import two_dimensions
+    from replab.tasks.tsne import two_dimensions
 
     found = api.load_run(run, runs)
     rows, labels, said = penultimate(found, images, model)

@@ -120,7 +120,8 @@ def compare(
     runs: Runs = None,
 ) -> None:
     """Run several models under the same protocol, then one table and one figure."""
-    from replab import api, comparison
+    from replab import api
+    from replab.runs import compare as comparison
 
     settings = recipe_settings(locals())
     found = api.compare(models, data, recipe=recipe, fast=fast, quiet=quiet, runs=runs, say=sayer(quiet), **settings)
@@ -149,13 +150,13 @@ def transfer(
     """Search the learning rate at several widths, standard and muP, and say whether the best one stayed."""
     import json
 
-    from replab import transfer as transferring
     from replab.errors import RecipeError
     from replab.figures.style import save
     from replab.figures.transfer import coordinates
     from replab.figures.transfer import transfer as draw
-    from replab.progress import Progress
-    from replab.recipe import Recipe
+    from replab.records.progress import Progress
+    from replab.search import transfer as transferring
+    from replab.settings.recipe import Recipe
 
     if not all(word.strip().isdigit() for word in widths.split(",")) or rates < 3 or not 0 < low < high:
         raise RecipeError(f"transfer takes --widths 64,128,256, --rates from 3 and 0 < --low < --high, got {widths}")

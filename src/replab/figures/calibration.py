@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from replab.figures import style
-from replab.statistics import wilson
+from replab.runs.statistics import wilson
 
 
 def calibration(

@@ -49,7 +49,7 @@ class Group:
 def structure(layers: Sequence, title: str = "", image: Sequence[int] | None = None) -> Figure:
     """Layers in the order of calls: objects or dicts with name, kind (or type), shape, parameters, macs.
 
-    Those of `replab.structure.trace` also say a description, and whether they are a leaf. Shapes are without
+    Those of explain.structure.trace also say a description, and whether they are a leaf. Shapes are without
     the batch; `image` is the shape of what goes in. The totals count layers that never ran, too.
     """
     if not layers:

@@ -70,3 +70,21 @@ def heads_divide(model: str, heads: Any, width: Any) -> None:
 
 def _refused(model: str, parameter: str, rule: str, value: Any, example: Any) -> str:
     return f"{model} needs {parameter} to be {rule}, got {value!r}; for example --set {parameter}={example}"
+
+
+def at_least(model: str, image: ImageSpec, side: int, resize: int | None = None) -> None:
+    """Refuse images too small for the architecture; `resize` is the size it was made for."""
+    if min(image.height, image.width) < side:
+        raise ModelError(
+            f"{model} needs images of at least {side}x{side}, got {image.height}x{image.width};"
+            f" --size {resize or side} resizes"
+        )
+
+
+def multiple_of(model: str, image: ImageSpec, patch: int) -> None:
+    """For builders that cut images into patches."""
+    if image.height % patch or image.width % patch:
+        raise ModelError(
+            f"{model} needs a height and width that {patch} divides, got {image.height}x{image.width};"
+            f" --size {max(image.height // patch, 1) * patch} resizes, --set patch=... cuts otherwise"
+        )

@@ -7,7 +7,7 @@ from typing import Any
 
 from replab.data.images import ImageSpec
 from replab.errors import RecipeError, UnknownName
-from replab.recipe import Recipe
+from replab.settings.recipe import Recipe
 
 NAMES = ("classify", "reconstruct", "quantise", "adversarial")
 RANGES = {(0.0, 1.0): "none", (-1.0, 1.0): "half"}  # how pixels come to lie in a model's range

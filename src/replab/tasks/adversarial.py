@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from replab import samples
 from replab.data.images import Dataset, ImageSpec
 from replab.errors import ModelError
+from replab.tasks import samples
 from replab.tasks.classify import accuracy, calibration_error
 
 COMPARED = 256  # samples, and training images, whose spread is compared; of many classes, 8 each

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from replab import samples
 from replab.data.images import Dataset, ImageSpec
-from replab.tasks.pictures import check_images, means
+from replab.tasks import samples
+from replab.tasks.images_back import check_images, means
 
 
 class Quantise:

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from replab import bound, clusters, samples
 from replab.data.images import Dataset, Images, ImageSpec
+from replab.tasks import bound, clusters, samples
 from replab.tasks.classify import accuracy, calibration_error
-from replab.tasks.pictures import check_images, means
+from replab.tasks.images_back import check_images, means
 
 SCORED = 256  # test images whose likelihood is estimated, with this many samples of z each
 SAMPLES = 32

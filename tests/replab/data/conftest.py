@@ -4,7 +4,7 @@ from urllib.error import URLError
 
 import pytest
 
-from replab.data import torchvision_sets
+from replab.data.decode import archives as torchvision_sets
 
 
 @pytest.fixture(autouse=True)

@@ -79,21 +79,6 @@ def write_svhn(root):
     return images
 
 
-def write_cifar10_jpeg(root):
-    import zipfile
-
-    from PIL import Image
-
-    rng = np.random.default_rng(3)
-    with zipfile.ZipFile(root / "cifar10-jpeg.zip", "w") as archive:
-        for half, n in (("train", 3), ("test", 1)):
-            for name in ("airplane", "cat"):
-                for i in range(n):
-                    buffer = io.BytesIO()
-                    Image.fromarray(random_images(rng, 32, 32, 3)).save(buffer, "JPEG")
-                    archive.writestr(f"{half}/{name}/{i:04}.jpg", buffer.getvalue())
-
-
 WRITERS = {
     "digits": lambda root: None,
     "mnist": write_mnist,
@@ -101,5 +86,4 @@ WRITERS = {
     "cifar10": lambda root: write_cifar(root, *CIFAR10),
     "cifar100": lambda root: write_cifar(root, *CIFAR100),
     "svhn": write_svhn,
-    "cifar10-jpeg": write_cifar10_jpeg,
 }

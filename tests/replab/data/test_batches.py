@@ -57,7 +57,7 @@ def test_memory_order_changes_no_number(channels_last, augment):
 
 
 def test_normalised_as_torchvision_does():
-    from replab.torchvision_cpu import torchvision
+    from replab.backends.torchvision_cpu import torchvision
 
     images = random_images(5)
     (batch,) = Batches(images, 5, normalise=NORMALISE).epoch(0)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from replab.data.sources import load
+from replab.data.load import load
 from replab.errors import DataError, UnknownName
 
 

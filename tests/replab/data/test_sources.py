@@ -10,7 +10,8 @@ import pytest
 from published_fakes import WRITERS
 from sklearn.datasets import load_digits
 
-from replab.data.sources import describe, load, names
+from replab.data.load import load
+from replab.data.source import source
 from replab.errors import DataError, UnknownName
 
 
@@ -20,7 +21,7 @@ def data_root():
 
 
 def test_every_source_is_covered_here():
-    assert set(names()) == set(WRITERS)
+    assert set(source.names()) == set(WRITERS)
 
 
 @pytest.mark.parametrize("name", sorted(WRITERS))
@@ -28,7 +29,7 @@ def test_contract(name, data_root):
     WRITERS[name](data_root)
     data = load(name)
     assert data.name == name
-    assert describe(name)
+    assert source.describe(name)
     assert len(data.train) > len(data.test) > 0
     for half in (data.train, data.test):
         assert half.pixels.dtype == np.uint8
@@ -77,7 +78,7 @@ def test_unknown_names_and_paths():
     with pytest.raises(DataError, match=r"no folder or zip of images at faces\.zip"):
         load("faces.zip")
     with pytest.raises(UnknownName, match="nothing-like-it"):
-        describe("nothing-like-it")
+        source.describe("nothing-like-it")
 
 
 @pytest.mark.parametrize("wrong", [{"size": 0}, {"limit": 0}])
@@ -88,7 +89,7 @@ def test_impossible_numbers(wrong):
 
 def test_names_are_listed_without_heavy_imports():
     code = (
-        "import sys; from replab.data.sources import names, describe; [describe(n) for n in names()];"
+        "import sys; from replab.data.source import source; [source.describe(n) for n in source.names()];"
         "print([m for m in ('torch', 'torchvision', 'sklearn', 'scipy', 'PIL') if m in sys.modules])"
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -2,8 +2,8 @@ import pytest
 from torch import nn
 
 from replab.data.images import ImageSpec
+from replab.explain.structure.trace import trace
 from replab.figures.structure import arrange, boxes_of, fold, structure
-from replab.structure import trace
 
 
 def layer(name, kind, shape, parameters=0, macs=0):

@@ -12,7 +12,7 @@ from safetensors.torch import load, save
 
 from replab.data.images import ImageSpec
 from replab.errors import ModelError
-from replab.models import registry
+from replab.models.registry import MODELS
 
 CIFAR = ImageSpec(3, 32, 32, 10)
 MNIST = ImageSpec(1, 28, 28, 10)
@@ -47,7 +47,7 @@ SPECS = [
     ImageSpec(3, 24, 48, 5),
 ]
 
-CLASSIFIERS = [name for name in registry.names() if registry.builder(name).__dict__["task"] == "classify"]
+CLASSIFIERS = [name for name in MODELS.names() if MODELS.get(name).__dict__["task"] == "classify"]
 every_model = pytest.mark.parametrize("name", CLASSIFIERS)  # the others: test_generative.py
 
 
@@ -67,13 +67,13 @@ def smallest(name: str) -> ImageSpec:
 
 def test_each_model_is_in_the_table_with_a_described_file():
     assert set(CLASSIFIERS) == set(PUBLISHED)
-    assert all(len(registry.describe(name)) > 20 for name in registry.names())
+    assert all(len(MODELS.describe(name)) > 20 for name in MODELS.names())
 
 
 @every_model
 def test_published_parameter_count(name):
     spec, count = PUBLISHED[name]
-    model = registry.builder(name)(spec)
+    model = MODELS.get(name)(spec)
     assert sum(parameter.numel() for parameter in model.parameters()) == count
     assert all(parameter.requires_grad for parameter in model.parameters())
 
@@ -81,7 +81,7 @@ def test_published_parameter_count(name):
 @every_model
 @pytest.mark.parametrize("spec", SPECS, ids=str)
 def test_output_shape_or_a_refusal_that_names_the_size(name, spec):
-    build = registry.builder(name)
+    build = MODELS.get(name)
     refused = spec.height in REFUSED.get(name, ()) or (name == "vit-mnist" and spec.height == 24)
     if refused:
         with pytest.raises(ModelError, match=rf"^{name} needs .*{spec.height}x{spec.width}; --size \d+"):
@@ -94,7 +94,7 @@ def test_output_shape_or_a_refusal_that_names_the_size(name, spec):
 @every_model
 def test_every_parameter_gets_a_gradient(name):
     spec = smallest(name)
-    model = registry.builder(name)(spec).train()
+    model = MODELS.get(name)(spec).train()
     batch = images(spec, 4)
     loss = torch.nn.functional.cross_entropy(model(batch), torch.tensor([0, 1, 2, 3]))
     loss.backward()
@@ -107,7 +107,7 @@ def test_every_parameter_gets_a_gradient(name):
 @every_model
 def test_same_seed_same_model_and_eval_repeats_and_the_state_goes_through_a_file(name):
     spec = smallest(name)
-    build = registry.builder(name)
+    build = MODELS.get(name)
     torch.manual_seed(3407)
     model = build(spec)
     torch.manual_seed(3407)
@@ -126,7 +126,7 @@ def test_same_seed_same_model_and_eval_repeats_and_the_state_goes_through_a_file
 @every_model
 def test_parameters_are_plain_keywords_with_defaults(name):
     """They are set from the command line and written to TOML."""
-    image, *keywords = inspect.signature(registry.builder(name), eval_str=True).parameters.values()
+    image, *keywords = inspect.signature(MODELS.get(name), eval_str=True).parameters.values()
     assert image.annotation is ImageSpec
     for keyword in keywords:
         assert keyword.kind is keyword.KEYWORD_ONLY
@@ -136,6 +136,6 @@ def test_parameters_are_plain_keywords_with_defaults(name):
 
 
 def test_listing_and_describing_models_does_not_import_torch():
-    listing = "import sys; from replab.models import registry as r; [r.describe(n) for n in r.names()]"
+    listing = "import sys; from replab.models.registry import MODELS as r; [r.describe(n) for n in r.names()]"
     code = f"{listing}; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

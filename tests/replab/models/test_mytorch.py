@@ -12,7 +12,7 @@ import mytorch
 from mytorch.compat import import_as_torch
 from replab.data.images import ImageSpec
 from replab.errors import ModelError
-from replab.models import registry
+from replab.models.registry import MODELS
 
 MNIST = ImageSpec(1, 28, 28, 10)
 SMALL = ImageSpec(3, 16, 16, 10)
@@ -34,8 +34,8 @@ def on_mytorch(module: str):
 @pytest.mark.parametrize(("name", "image", "parameters"), CASES)
 def test_one_file_two_libraries(name, image, parameters):
     torch.manual_seed(0)
-    theirs = registry.builder(name)(image, **parameters).eval()
-    ours = registry.builder(name, on_mytorch)(image, **parameters).eval()
+    theirs = MODELS.get(name)(image, **parameters).eval()
+    ours = MODELS.get(name, on_mytorch)(image, **parameters).eval()
     assert isinstance(ours, mytorch.nn.Module)
     assert repr(ours) == repr(theirs)
 
@@ -52,4 +52,4 @@ def test_one_file_two_libraries(name, image, parameters):
 
 def test_refusals_are_the_same_errors():
     with pytest.raises(ModelError, match="lenet needs images of at least 12x12, got 8x8; --size 28 resizes"):
-        registry.builder("lenet", on_mytorch)(ImageSpec(1, 8, 8, 10))
+        MODELS.get("lenet", on_mytorch)(ImageSpec(1, 8, 8, 10))

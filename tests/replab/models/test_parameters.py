@@ -8,7 +8,7 @@ from torch import nn
 
 from replab.data.images import ImageSpec
 from replab.errors import ModelError
-from replab.models import registry
+from replab.models.registry import MODELS
 
 CIFAR = ImageSpec(3, 32, 32, 10)
 MNIST = ImageSpec(1, 28, 28, 10)
@@ -17,7 +17,7 @@ DIGITS = ImageSpec(1, 8, 8, 10)
 
 def build(name: str, image: ImageSpec = DIGITS, **parameters) -> nn.Module:
     torch.manual_seed(0)
-    return registry.builder(name)(image, **parameters)
+    return MODELS.get(name)(image, **parameters)
 
 
 def count(model: nn.Module) -> int:
@@ -137,7 +137,7 @@ def test_numpy_lab_start():
 
 
 def test_resnet18_is_torchvisions_with_another_stem():
-    from replab.torchvision_cpu import torchvision
+    from replab.backends.torchvision_cpu import torchvision
 
     reference = torchvision.models.resnet18(num_classes=10)
     ours = build("resnet18", CIFAR)

@@ -1,0 +1,116 @@
+"""A backend is a value: torch, or mytorch, which has torch's interface. What differs between the two is all here.
+
+Model files are plain PyTorch. On mytorch the same file is loaded with its `import torch` answered by mytorch
+(mytorch.compat), so a user's own file runs there too, as it is.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import torch
+
+from replab.errors import RecipeError
+from replab.registry import folder_of
+
+
+@dataclass(frozen=True)
+class Backend:
+    name: str
+    lib: Any  # torch or mytorch: nn, optim, no_grad, manual_seed, save, load have the same names and meaning
+    tensor: Callable[[torch.Tensor], Any]  # a batch of the input pipeline as this backend's tensor
+    load_module: Callable[[str], ModuleType]  # a module of replab.models, its torch being this backend
+    load_file: Callable[[Path], ModuleType]  # a user's model file, likewise
+
+    def to_device(self, model: Any, device: str) -> Any:
+        return model.to(device) if self.name == "torch" else model
+
+    def autocast(self, device: str) -> Any:
+        """bfloat16 on GPUs that compute in it; elsewhere float32 as it is."""
+        if (
+            self.name == "torch"
+            and device.startswith("cuda")
+            and torch.cuda.is_bf16_supported(including_emulation=False)
+        ):
+            return torch.autocast("cuda", dtype=torch.bfloat16)
+        return contextlib.nullcontext()
+
+    def optimizer(self, name: str, params: list[Any], lr: float, weight_decay: float, momentum: float) -> Any:
+        """Fused where torch has it: one pass over each parameter instead of ten."""
+        first = params[0]["params"][0] if isinstance(params[0], dict) else params[0]  # groups with rates of their own
+        more: dict[str, Any] = {"fused": True} if self.name == "torch" and first.device.type in ("cpu", "cuda") else {}
+        if name == "sgd":
+            more["momentum"] = momentum
+        kind = {"adam": self.lib.optim.Adam, "adamw": self.lib.optim.AdamW, "sgd": self.lib.optim.SGD}[name]
+        kind = without_compiler(kind) if self.name == "torch" else kind
+        return kind(params, lr=lr, weight_decay=weight_decay, **more)
+
+
+def array(tensor: Any) -> np.ndarray:
+    """A tensor of either backend as a NumPy array in float32 or its integer type."""
+    tensor = tensor.detach()
+    if isinstance(tensor, torch.Tensor):
+        tensor = tensor.cpu().float() if tensor.is_floating_point() and tensor.dtype != torch.float64 else tensor.cpu()
+    return np.asarray(tensor.numpy())
+
+
+@cache
+def without_compiler(kind: Any) -> Any:
+    """torch's optimiser without the import of torch's compiler, which takes two seconds and which nothing here uses.
+
+    torch imports it in every step, to break the compiled graph there, and in four methods, to mark them as not to be
+    compiled. The methods under those wrappers are the same.
+    """
+    names = ("add_param_group", "load_state_dict", "state_dict", "zero_grad")
+    methods = {name: inspect.unwrap(getattr(kind, name)) for name in names}
+    return type(kind.__name__, (kind,), methods | {"step": torch.no_grad()(inspect.unwrap(kind.step))})
+
+
+def get(name: str) -> Backend:
+    if name == "torch":
+        from mytorch import memory  # noqa: F401  keeps freed memory: its own words say why, and how to prevent it
+        from replab.backends.user_file import import_file
+
+        return Backend("torch", torch, lambda t: t, importlib.import_module, import_file)
+    import mytorch
+    from mytorch.compat import import_as_torch
+
+    def load_module(name: str) -> ModuleType:
+        package, _, stem = name.rpartition(".")
+        return import_as_torch(folder_of(package) / f"{stem}.py", "replab.models")  # its parts are on mytorch too
+
+    return Backend("mytorch", mytorch, lambda t: mytorch.from_numpy(t.numpy()), load_module, import_as_torch)
+
+
+def pick_device(wanted: str, backend: str) -> str:
+    """`auto` is the fastest there is; a device that is asked for and absent is an error, never a silent CPU."""
+    if backend == "mytorch":
+        if wanted not in ("auto", "cpu"):
+            raise RecipeError(
+                f"mytorch computes on the CPU, got --device {wanted}; leave --device out or use --backend torch"
+            )
+        return "cpu"
+    has = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
+    if wanted == "auto":
+        return next(kind for kind in ("cuda", "mps", "cpu") if has[kind])
+    kind = wanted.partition(":")[0]
+    if kind not in has:
+        raise RecipeError(f"device must be auto, cpu, cuda, cuda:N or mps, got {wanted!r}")
+    if not has[kind]:
+        raise RecipeError(
+            f"--device {wanted} asks for {kind}, and this torch finds none; --device cpu, or auto, works here"
+        )
+    if kind == "cuda" and ":" in wanted and not wanted.partition(":")[2].isdigit():
+        raise RecipeError(f"device must be auto, cpu, cuda, cuda:N or mps, got {wanted!r}")
+    if kind == "cuda" and int(wanted.partition(":")[2] or 0) >= torch.cuda.device_count():
+        raise RecipeError(f"--device {wanted} asks for a GPU that is not there: there are {torch.cuda.device_count()}")
+    return wanted

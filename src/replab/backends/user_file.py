@@ -1,0 +1,48 @@
+"""Import a file of the user's where it stands."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+from replab.errors import ModelError
+
+
+def import_file(path: Path) -> ModuleType:
+    """Import a user's file where it stands: its neighbours, and its package if it is in one, can be imported too."""
+    root, parts = path.parent, [path.stem]
+    while (root / "__init__.py").is_file():
+        parts.insert(0, root.name)
+        root = root.parent
+    _forget_other_roots(root)
+    if len(parts) > 1:
+        name = ".".join(parts)
+        sys.modules.pop(name, None)  # an edited file is read again
+        return importlib.import_module(name)
+    name = f"{path.stem}_{hashlib.sha256(str(path).encode()).hexdigest()[:8]}"
+    found = importlib.util.spec_from_file_location(name, path)
+    if found is None or found.loader is None:
+        raise ModelError(f"{path} is not a Python file")
+    module = importlib.util.module_from_spec(found)
+    sys.modules[name] = module
+    found.loader.exec_module(module)
+    return module
+
+
+_roots: list[Path] = []  # folders of users' files, whose neighbours can be imported
+
+
+def _forget_other_roots(root: Path) -> None:
+    """Neighbours are found in this folder first, not those of the same name beside a file imported before."""
+    for name in list(sys.modules):
+        file, place = getattr(sys.modules[name], "__file__", None), name.replace(".", "/")
+        # below one of the folders there may be an environment with torch in it: the very place tells
+        if any(other != root and file in (f"{other}/{place}.py", f"{other}/{place}/__init__.py") for other in _roots):
+            del sys.modules[name]
+    sys.path[:] = [str(root), *(entry for entry in sys.path if entry != str(root))]
+    if root not in _roots:
+        _roots.append(root)

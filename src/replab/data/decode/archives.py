@@ -1,0 +1,177 @@
+"""MNIST, FashionMNIST, CIFAR and SVHN as torchvision keeps them: used if there, else downloaded.
+
+They are looked for in $REPLAB_DATA, or the user's cache folder. The published archives are read as they are;
+each is downloaded elsewhere, checked (MD5) and renamed, so a half download is never taken for a whole one.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from replab.data.decode import cache
+from replab.data.decode.decoded import Allocate, Decoded, dataset
+from replab.data.decode.published_files import (
+    Broken,
+    read_cifar,
+    read_cifar_names,
+    read_idx_pair,
+    read_members,
+)
+from replab.data.images import Dataset
+from replab.errors import DataError
+
+Constants = tuple[tuple[float, ...], tuple[float, ...]]
+TIMEOUT = 30.0  # seconds without a byte
+
+# (training images, labels, test images, labels, class names)
+Halves = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, tuple[str, ...]]
+
+
+class Form(NamedTuple):
+    """One form the set may lie on disk in: its files, below the data folder, and their reader."""
+
+    files: tuple[str, ...]
+    read: Callable[[list[Path]], Halves]
+
+
+def data_root() -> Path:
+    """$REPLAB_DATA, or the user's cache folder."""
+    if os.environ.get("REPLAB_DATA"):
+        return Path(os.environ["REPLAB_DATA"]).expanduser()
+    from platformdirs import user_cache_path
+
+    return user_cache_path("replab") / "data"
+
+
+def idx_forms(folder: str, classes: tuple[str, ...]) -> list[Form]:
+    def read(paths: list[Path]) -> Halves:
+        return (*read_idx_pair(*paths[:2]), *read_idx_pair(*paths[2:]), classes)
+
+    halves = ("train", "t10k")
+    plain = [f"{folder}/raw/{h}-{what}-ubyte" for h in halves for what in ("images-idx3", "labels-idx1")]
+    return [Form(tuple(plain), read), Form(tuple(f"{name}.gz" for name in plain), read)]
+
+
+def cifar_forms(folder: str, archive: str, train: list[str], test: str, meta: str, key: str) -> list[Form]:
+    names = [f"{folder}/{name}" for name in (*train, test, meta)]
+
+    def halves(where: list[Path], data: list[bytes]) -> Halves:
+        *batches, last = [read_cifar(p, d, f"{key}s") for p, d in zip(where[:-1], data[:-1])]
+        classes = read_cifar_names(where[-1], data[-1], f"{key}_names")
+        return (*(np.concatenate(parts) for parts in zip(*batches)), *last, classes)  # type: ignore[return-value]
+
+    def read_unpacked(paths: list[Path]) -> Halves:
+        return halves(paths, [path.read_bytes() for path in paths])
+
+    def read_archive(paths: list[Path]) -> Halves:
+        return halves(paths * len(names), list(read_members(paths[0], names).values()))
+
+    return [Form(tuple(names), read_unpacked), Form((f"{archive}.tar.gz",), read_archive)]
+
+
+def load(
+    name: str, forms: list[Form], torchvision_name: str, size: int | None, constants: Constants | None
+) -> Dataset:
+    """From the first form that is there and whole; the last form is the one that is downloaded."""
+    root = data_root()
+    problem: object = None
+    for form in [*forms, None]:
+        if form is None:
+            form = forms[-1]
+            _download(name, form, torchvision_name, root, problem)
+        paths = [root / file for file in form.files]
+        if not all(path.is_file() for path in paths):
+            continue
+        try:
+            key = cache.content(((path.name, path) for path in paths), f"{name} size {size}")
+            found = cache.decoded(key, lambda allocate: _decode(form, paths, size, allocate))  # noqa: B023
+            return dataset(name, found, key, 0, constants)
+        except (Broken, OSError) as error:
+            problem = error
+    raise DataError(f"{name}: {problem} in {root}; remove it there, or use --data digits")
+
+
+def _decode(form: Form, paths: list[Path], size: int | None, allocate: Allocate) -> Decoded:
+    from replab.data.decode.pictures import resized
+
+    train, train_labels, test, test_labels, classes = form.read(paths)
+    n = len(train)
+    shape = train.shape[1:] if size is None else (train.shape[1], size, size)
+    if test.shape[1:] != train.shape[1:]:
+        raise Broken(paths[-1], f"test images of {test.shape[1:]}, training images of {train.shape[1:]}")
+    labels = np.concatenate([train_labels, test_labels])
+    if not n or not len(test) or labels.min() < 0 or labels.max() >= len(classes):
+        raise Broken(paths[0], f"{n} + {len(test)} images, labels up to {labels.max(initial=0)}")
+    pixels = allocate((n + len(test), *shape))
+    for half, target in ((train, pixels[:n]), (test, pixels[n:])):
+        if size is None:
+            target[:] = half
+        else:
+            resized(half, size, out=target)
+    return Decoded.of(pixels, labels, classes, n)
+
+
+def _download(name: str, form: Form, torchvision_name: str, root: Path, problem: object) -> None:
+    """Each file of the form: into a folder of its own, checked, then renamed to where it belongs."""
+    part = None
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+        part = Path(tempfile.mkdtemp(prefix=".download-", dir=root))
+        for file in form.files:
+            if (root / file).is_file() and problem is None:
+                continue
+            filename = Path(file).name
+            urls, md5 = addresses(torchvision_name)[filename]
+            _fetch_from(urls, part, filename, md5)
+            (root / file).parent.mkdir(parents=True, exist_ok=True)
+            os.replace(part / filename, root / file)
+    except (OSError, RuntimeError) as error:  # URLError is an OSError
+        reason = " ".join(str(error).split())
+        raise DataError(
+            f"{name}: {problem or 'it is not'} in {root}, and it cannot be downloaded ({reason});"
+            f" put {', '.join(form.files)} there, or use --data digits"
+        ) from None
+    finally:
+        if part is not None:
+            shutil.rmtree(part, ignore_errors=True)
+
+
+def addresses(torchvision_name: str) -> dict[str, tuple[list[str], str]]:
+    """File name → its addresses and MD5, as torchvision knows them."""
+    from replab.backends.torchvision_cpu import torchvision
+
+    kind = getattr(torchvision.datasets, torchvision_name)
+    if hasattr(kind, "resources"):
+        return {file: ([mirror + file for mirror in kind.mirrors], md5) for file, md5 in kind.resources}
+    if hasattr(kind, "split_list"):
+        return {file: ([url], md5) for url, file, md5 in kind.split_list.values()}
+    return {kind.filename: ([kind.url], kind.tgz_md5)}
+
+
+def _fetch_from(urls: list[str], folder: Path, filename: str, md5: str) -> None:
+    for url in urls[:-1]:
+        try:
+            return fetch(url, folder, filename, md5)
+        except (OSError, RuntimeError):
+            continue  # the next mirror
+    return fetch(urls[-1], folder, filename, md5)
+
+
+def fetch(url: str, folder: Path, filename: str, md5: str) -> None:
+    """Download one file with a progress bar and check its MD5."""
+    from replab.backends.torchvision_cpu import torchvision
+
+    before = socket.getdefaulttimeout()
+    socket.setdefaulttimeout(TIMEOUT)
+    try:
+        torchvision.datasets.utils.download_url(url, folder, filename, md5)
+    finally:
+        socket.setdefaulttimeout(before)

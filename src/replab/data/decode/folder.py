@@ -1,0 +1,212 @@
+"""A folder or zip of images → Dataset: listed, decoded once into the cache, split (see layout.py)."""
+
+from __future__ import annotations
+
+import os
+import warnings
+import zipfile
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+
+from replab.data.decode import cache
+from replab.data.decode.decoded import Allocate, Decoded, dataset
+from replab.data.decode.layout import Layout, is_ignored, layout
+from replab.data.decode.pictures import Unreadable, decode, header
+from replab.data.images import Dataset
+from replab.errors import DataError
+
+LARGEST_MEMBER = 512 * 2**20  # bytes, unpacked: a larger file in a zip is taken for a decompression bomb
+WORTH_THREADS = 64 * 2**10  # bytes a file: below, decoding is mostly Python, and threads only wait for one another
+SAMPLE = 64  # headers looked at before anything is decoded, so that sets of mixed sizes are refused early
+
+Read = Callable[[str], bytes]
+
+
+def load(
+    path: Path,
+    *,
+    size: int | None,
+    seed: int,
+    name: str | None = None,
+    constants: tuple[tuple[float, ...], tuple[float, ...]] | None = None,
+) -> Dataset:
+    """Images of a folder or zip, under its own name or `name`; `constants` are a published mean and std."""
+    try:
+        key, found = _from_folder(path, size) if path.is_dir() else _from_zip(path, size)
+    except OSError as error:
+        raise DataError(f"{error.filename or path} cannot be read ({error.strerror}); mend or remove it") from None
+    own = path.resolve().name if path.is_dir() else path.stem
+    return dataset(name or own, found, key, seed, constants)
+
+
+def _from_folder(path: Path, size: int | None) -> tuple[str, Decoded]:
+    names, links = _list_folder(path)
+    files = [(n, links[n]) for n in names if not n.endswith("/")]
+    key = cache.content(files, f"folder, empty: {[n for n in names if n.endswith('/')]}, size {size}")
+
+    def read(name: str) -> bytes:
+        with open(links[name], "rb") as file:
+            return file.read()
+
+    return key, cache.decoded(key, lambda allocate: _decode(names, read, path, size, allocate))
+
+
+def _from_zip(path: Path, size: int | None) -> tuple[str, Decoded]:
+    if not zipfile.is_zipfile(path):
+        raise DataError(f"{path} is neither a folder nor a zip of images; replab datasets lists the named sets")
+    key = cache.content([("zip", path)], f"size {size}")
+    return key, cache.decoded(key, lambda allocate: _decode_zip(path, size, allocate))
+
+
+def _list_folder(top: Path) -> tuple[list[str], dict[str, str]]:
+    """Relative names of all files (and of empty folders, with a `/`), sorted, and where the files are."""
+    links: dict[str, str] = {}  # plain text: a Path each would take longer than all the rest
+    empty = []
+
+    def walk(folder: str, prefix: str, above: tuple[str, ...] = ()) -> None:
+        real = os.path.realpath(folder)
+        if real in above:  # a link back to a folder around it
+            return
+        entries = [e for e in os.scandir(folder) if not is_ignored(e.name)]
+        if not entries and prefix:
+            empty.append(prefix)
+        for entry in entries:
+            if entry.is_dir():
+                walk(entry.path, f"{prefix}{entry.name}/", (*above, real))
+            else:
+                links[prefix + entry.name] = entry.path
+
+    walk(str(top), "")
+    return sorted([*links, *empty]), links
+
+
+def _decode_zip(path: Path, size: int | None, allocate: Allocate) -> Decoded:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            members = {}
+            for member in archive.infolist():
+                name = member.filename.replace("\\", "/")
+                if name.startswith("/") or name[1:2] == ":" or ".." in name.split("/"):
+                    raise DataError(
+                        f"{path}: names in a zip must stay inside it, got {member.filename!r}; pack it anew"
+                    )
+                if is_ignored(name):
+                    continue
+                if member.flag_bits & 1:
+                    raise DataError(f"{path}: {name} is encrypted; pack it anew without a password")
+                if member.file_size > LARGEST_MEMBER:
+                    raise DataError(f"{path}: {name} unpacks to {member.file_size:,} bytes, too many for an image")
+                members[name] = member
+            # of the folders' own entries only empty ones matter
+            holding = {name[: i + 1] for name in members for i, c in enumerate(name[:-1]) if c == "/"}
+            names = [n for n in members if n not in holding]
+            return _decode(names, lambda n: _read_member(archive, members[n]), path, size, allocate)
+    except zipfile.BadZipFile as error:
+        raise DataError(f"{path} is a damaged zip ({error}); copy or download it again") from None
+
+
+def _read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
+    try:
+        return archive.read(member)
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, OSError, ValueError) as error:
+        raise Unreadable(f"damaged in the zip: {error}") from None
+
+
+def _decode(names: Iterable[str], read: Read, where: Path, size: int | None, allocate: Allocate) -> Decoded:
+    plan = layout(names, str(where))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # PIL's, of large or odd files: those are refused below, or fine
+        if size is None:
+            step = max(1, len(plan.files) // SAMPLE)
+            _refuse_mixed_sizes(_sizes(plan.files[::step], read), plan, read, where)
+        pixels = _pixels(plan, read, where, size, allocate)
+    labels = None if plan.labels is None else np.array(plan.labels, np.int64)
+    return Decoded.of(pixels, labels, plan.classes, plan.train)
+
+
+def _pixels(plan: Layout, read: Read, where: Path, size: int | None, allocate: Allocate) -> np.ndarray:
+    pixels: np.ndarray | None = None  # of the first image's shape, until a colour image comes after gray ones
+    unreadable: list[tuple[str, str]] = []
+    for i, image in enumerate(_decoded(plan.files, read, where, size)):
+        if isinstance(image, Unreadable):
+            unreadable.append((plan.files[i], str(image)))
+            continue
+        if pixels is None:
+            pixels = _room((len(plan.files), *image.shape), allocate, where)
+        if image.shape[1:] != pixels.shape[2:]:
+            _refuse_mixed_sizes(_sizes(plan.files, read), plan, read, where)
+        if image.shape[0] > pixels.shape[1]:
+            gray, pixels = pixels, _room((len(plan.files), *image.shape), allocate, where)
+            pixels[:i] = gray[:i]
+        pixels[i] = image  # a gray image fills all three channels
+    if unreadable or pixels is None:
+        first, why = unreadable[0]
+        others = f" and {len(unreadable) - 1} more of {len(plan.files)} files" if len(unreadable) > 1 else ""
+        raise DataError(f"{where}: every file must be an image, but {first} is not ({why}){others}; remove or replace")
+    return pixels
+
+
+def _room(shape: tuple[int, ...], allocate: Allocate, where: Path) -> np.ndarray:
+    try:
+        return allocate(shape)
+    except MemoryError:
+        n, channels, height, width = shape
+        raise DataError(
+            f"{where}: {n:,} images of {channels}x{height}x{width} do not fit into memory or the cache;"
+            " --size 64 makes them smaller"
+        ) from None
+
+
+def _decoded(files: list[str], read: Read, where: Path, size: int | None) -> Iterator[np.ndarray | Unreadable]:
+    """Each file's image, or why there is none, in order."""
+    from tqdm.auto import tqdm
+
+    def one(name: str) -> np.ndarray | Unreadable:
+        try:
+            return decode(read(name), size=size)
+        except Unreadable as error:
+            return error
+
+    first = files[:: max(1, len(files) // SAMPLE)]
+    pays = sum(_length(read, name) for name in first) > WORTH_THREADS * len(first)
+    pool = ThreadPoolExecutor() if pays else None
+    images = map(one, files) if pool is None else pool.map(one, files)
+    try:
+        yield from tqdm(images, f"decoding {where.name}", len(files), unit="image", disable=None)
+    finally:
+        if pool is not None:  # broken off: the images not yet decoded are not waited for
+            pool.shutdown(cancel_futures=True)
+
+
+def _length(read: Read, name: str) -> int:
+    try:
+        return len(read(name))
+    except Unreadable:
+        return 0
+
+
+def _sizes(files: Iterable[str], read: Read) -> Counter[tuple[int, int]]:
+    """How many files have which (width, height); unreadable ones are left to the decoding to name."""
+    found: Counter[tuple[int, int]] = Counter()
+    for name in files:
+        try:
+            known = header(read(name))
+        except Unreadable:
+            continue
+        found[known] += 1
+    return found
+
+
+def _refuse_mixed_sizes(sizes: Counter[tuple[int, int]], plan: Layout, read: Read, where: Path) -> None:
+    if len(sizes) < 2:
+        return
+    sizes = _sizes(plan.files, read)
+    listed = ", ".join(f"{w}x{h} ({count:,})" for (w, h), count in sizes.most_common(4))
+    more = f" and {len(sizes) - 4} more sizes" if len(sizes) > 4 else ""
+    side = min(min(pair) for pair in sizes)
+    raise DataError(f"{where}: images must be of one size, got {listed}{more}; --size {side} resizes and crops them")

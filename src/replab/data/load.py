@@ -1,0 +1,64 @@
+"""Data by name or path → Dataset: a registered source, or a folder or zip of images."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path
+
+from replab.data.images import Dataset, Images
+from replab.data.source import source
+from replab.errors import DataError
+
+
+def load(
+    name_or_path: str,
+    *,
+    size: int | None = None,
+    seed: int = 3407,
+    limit: int | None = None,
+    classes: Sequence[str] = (),
+    per_class: int | None = None,
+) -> Dataset:
+    """Images of a source, or of a folder or zip of them (`digits` is the source, `./digits` a folder).
+
+    `size` resizes the short side and crops the centre square; `seed` draws the test images where the data has
+    no split of its own, and the `limit` images kept of each half (stratified, at least one a class).
+    `classes` keeps some classes alone, `per_class` so many training images of each; test images stay all.
+    """
+    if size is not None and size < 1:
+        raise DataError(f"size must be at least 1 pixel, got {size}; leave it out to keep the images' own")
+    if limit is not None and limit < 1:
+        raise DataError(f"limit must be at least 1 image, got {limit}; leave it out to use all")
+    text = str(name_or_path)
+    if text in source.names():
+        data = source.get(text)(size=size, seed=seed)
+    else:
+        data = _from_path(text, size, seed)
+    if classes:
+        both = (data.train.of_classes(classes), data.test.of_classes(classes))
+        data = _other(data, *both, f"classes {both[0].classes}")
+    if per_class is not None:
+        data = _other(data, data.train.few(per_class, seed), data.test, f"{per_class} a class, seed {seed}")
+    if limit is None or limit >= max(len(data.train), len(data.test)):
+        return data
+    return _other(data, data.train.take(limit, seed), data.test.take(limit, seed), f"limit {limit} seed {seed}")
+
+
+def _other(data: Dataset, train: Images, test: Images, how: str) -> Dataset:
+    """Other images, so another fingerprint."""
+    fingerprint = sha256(f"{data.fingerprint} {how}".encode()).hexdigest()
+    return replace(data, train=train, test=test, fingerprint=fingerprint)
+
+
+def _from_path(text: str, size: int | None, seed: int) -> Dataset:
+    from replab.data.decode import folder
+
+    path = Path(text).expanduser()
+    if path.exists():
+        return folder.load(path, size=size, seed=seed)
+    if "/" in text or "\\" in text or path.suffix.lower() == ".zip":
+        raise DataError(f"no folder or zip of images at {text}; replab datasets lists the named ones")
+    source.check(text)
+    raise AssertionError(text)

@@ -1,0 +1,15 @@
+"""28x28 gray pictures of clothes, 60,000 + 10,000 images, 10 classes"""
+
+from __future__ import annotations
+
+from replab.data.decode import archives
+from replab.data.images import Dataset
+from replab.data.source import source
+
+CLOTHES = "T-shirt/top|Trouser|Pullover|Dress|Coat|Sandal|Shirt|Sneaker|Bag|Ankle boot"
+
+
+@source
+def fashion_mnist(*, size: int | None, seed: int) -> Dataset:
+    forms = archives.idx_forms("FashionMNIST", tuple(CLOTHES.split("|")))
+    return archives.load("fashion-mnist", forms, "FashionMNIST", size, ((0.2860,), (0.3530,)))

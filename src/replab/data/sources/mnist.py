@@ -1,0 +1,13 @@
+"""28x28 gray handwritten digits, 60,000 + 10,000 images, 10 classes"""
+
+from __future__ import annotations
+
+from replab.data.decode import archives
+from replab.data.images import Dataset
+from replab.data.source import source
+
+
+@source
+def mnist(*, size: int | None, seed: int) -> Dataset:
+    classes = tuple(map(str, range(10)))
+    return archives.load("mnist", archives.idx_forms("MNIST", classes), "MNIST", size, ((0.1307,), (0.3081,)))

@@ -1,0 +1,32 @@
+"""Penultimate features of test images in two dimensions: what the head is given to tell classes apart."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from replab.errors import RunError
+from replab.models.adapt import freezing
+from replab.tasks.tsne import FEWEST
+from replab.training import features
+
+
+def penultimate(run: Any, images: int, model: Any = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(features (N, D), labels, what the model said) of at most this many of the run's test images, drawn by seed."""
+    if images < FEWEST:
+        raise RunError(f"t-SNE needs at least {FEWEST} images, got {images}")
+    if run.chosen.backend != "torch" or run.input.get("task") != "classify":
+        raise RunError(f"run {run.id} is not a torch classifier; embed looks into those")
+    network = run.model(model)
+    ready = run._ready
+    labels, said = run.predictions["labels"], run.predictions["logits"].argmax(1)
+    chosen = np.sort(np.random.default_rng(run.chosen.seed).permutation(len(labels))[:images])
+    kept: list[np.ndarray] = []
+    head = freezing.head(network)
+    handle = head.register_forward_pre_hook(lambda module, args: kept.append(args[0].flatten(1).float().cpu().numpy()))
+    try:
+        features.features_of(ready, network, ready.data.test.subset(chosen))
+    finally:
+        handle.remove()
+    return np.concatenate(kept), labels[chosen], said[chosen]

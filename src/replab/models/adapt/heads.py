@@ -1,0 +1,136 @@
+"""Heads that are fitted at once instead of trained in steps: logistic regression to convergence, and k-NN.
+
+A model with `fit_once(x, y, task, recipe)` takes the place of an epoch's steps in fit(); everything around it (search,
+record, evaluation, report) is as for any other run. They stand behind a frozen backbone, on its features.
+"""
+
+from __future__ import annotations
+
+import math
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from replab.settings.recipe import Recipe
+from replab.settings.rules import FITTED_HEADS
+
+HIDDEN = 512  # of an MLP head
+DECAY = [1e-5, 10.0]  # searched, of logistic regression
+NEIGHBOURS = [1, 50]  # searched, of k-NN
+ITERATIONS = 2000
+TOLERANCE = 1e-6  # largest entry of the gradient at which logistic regression has converged
+
+
+class Logistic(nn.Linear):
+    """Minimises the mean loss + weight_decay / 2 · ‖weights‖² by L-BFGS, on all rows at once, in float64.
+
+    On standardised features: L2 then means the same for every backbone. The scale is in the weights that are kept.
+    """
+
+    def fit_once(self, x: np.ndarray, y: np.ndarray, task: Any, recipe: Recipe) -> dict[str, torch.Tensor]:
+        device = self.weight.device
+        mean, std = (torch.from_numpy(found) for found in (x.mean(0, np.float64), x.std(0, np.float64)))
+        std[std < 1e-6 * std.max()] = 1.0  # a feature that never changes
+        rows = SimpleNamespace(x=(torch.from_numpy(x) - mean) / std, y=torch.from_numpy(y))
+        self.to("cpu", torch.float64)
+        with torch.no_grad():  # convex: the start decides the iterations, not the end
+            for parameter in self.parameters():
+                parameter.zero_()
+        optimizer = torch.optim.LBFGS(
+            self.parameters(), max_iter=ITERATIONS, history_size=20, line_search_fn="strong_wolfe",
+            tolerance_grad=TOLERANCE, tolerance_change=0.0,
+        )  # fmt: skip
+        logs: dict[str, torch.Tensor] = {}
+
+        def closure() -> torch.Tensor:
+            nonlocal logs
+            optimizer.zero_grad()
+            _, losses, logs = next(task.losses(self, rows))
+            loss = losses.mean() + recipe.weight_decay / 2 * (self.weight**2).sum()
+            loss.backward()
+            return loss
+
+        optimizer.step(closure)
+        closure()  # at the point it ended on
+        slope = max(float(p.grad.abs().max()) for p in self.parameters() if p.grad is not None)
+        steps = next(iter(optimizer.state.values()))["n_iter"]
+        with torch.no_grad():
+            self.weight /= std
+            self.bias -= self.weight @ mean
+        self.to(device, torch.float32)
+        self.zero_grad()
+        return {name: value.detach() for name, value in logs.items()} | {
+            "gradient": torch.tensor(slope),
+            "iterations": torch.tensor(float(steps)),
+        }
+
+
+class Nearest(nn.Module):
+    """k-NN: the classes' shares among the k nearest training rows, as logits. One vote is spread over all classes."""
+
+    rows: torch.Tensor
+    labels: torch.Tensor
+    neighbours: torch.Tensor
+
+    def __init__(self, width: int, classes: int, count: int, metric: str):
+        super().__init__()
+        self.classes, self.metric = classes, metric
+        self.register_buffer("rows", torch.zeros(count, width))  # (N, D)
+        self.register_buffer("labels", torch.zeros(count, dtype=torch.int64))
+        self.register_buffer("neighbours", torch.tensor(1))
+
+    def fit_once(self, x: np.ndarray, y: np.ndarray, task: Any, recipe: Recipe) -> dict[str, torch.Tensor]:
+        """Keeps the rows. There is no loss on them to tell: each would be its own neighbour."""
+        device = self.rows.device
+        self.rows, self.labels = torch.tensor(x, device=device), torch.tensor(y, device=device)
+        self.neighbours = torch.tensor(min(recipe.neighbours or 1, len(x)), device=device)
+        return {}
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        if self.metric == "cosine":
+            near = nn.functional.normalize(x.float()) @ nn.functional.normalize(self.rows).T  # (B, N)
+        else:
+            near = -torch.cdist(x.float(), self.rows)
+        k = int(self.neighbours)
+        said = self.labels[near.topk(k).indices]  # (B, k)
+        votes = nn.functional.one_hot(said, self.classes).sum(1)
+        return ((votes + 1 / self.classes) / (k + 1)).log()
+
+    def extra_repr(self) -> str:
+        return f"{len(self.rows):,} rows of {self.rows.shape[1]}, {self.metric}"
+
+
+def make(kind: str, old: nn.Linear, rows: int, metric: str) -> nn.Module:
+    """A head in the place of a linear one; `rows` is the number of training images."""
+    if kind == "mlp":
+        return nn.Sequential(nn.Linear(old.in_features, HIDDEN), nn.ReLU(), nn.Linear(HIDDEN, old.out_features))
+    if kind == "logistic":
+        return Logistic(old.in_features, old.out_features)
+    return Nearest(old.in_features, old.out_features, rows, metric)
+
+
+def settle(recipe: Recipe) -> Recipe:
+    """Fitted heads have one epoch and no rate; the L2 or k that was not given is searched."""
+    if recipe.head not in FITTED_HEADS:
+        return recipe
+    space = dict(recipe.search.space)
+    if recipe.head == "logistic" and not recipe.weight_decay:
+        space.setdefault("weight_decay", DECAY)
+    if recipe.head == "knn" and recipe.neighbours is None:
+        space.setdefault("neighbours", NEIGHBOURS)
+    return recipe.replace(lr=1.0, epochs=1, search={"space": space})
+
+
+def describe(recipe: Recipe, row: dict[str, float]) -> str:
+    """How a fitted head came about, for the report."""
+    if recipe.head == "knn":
+        return f"{recipe.neighbours} nearest training images by {recipe.metric} distance of features"
+    ended = row.get("train_gradient", math.nan)
+    how = "converged" if ended <= TOLERANCE else "NOT converged"
+    return (
+        f"logistic regression, L2 {recipe.weight_decay:.3g}, {how} after {row.get('train_iterations', 0):.0f}"
+        f" iterations of L-BFGS (largest gradient {ended:.1e})"
+    )

@@ -1,0 +1,183 @@
+"""Backbones of torchvision: built by name, their weights fetched once, their input size and normalisation.
+
+`torchvision:NAME` is any of its classifiers, `vit-b16` is vit_b_16. The images stay small and uint8 in memory:
+resizing and the backbone's own normalisation are the first layer of the model.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+from replab.data.images import ImageSpec
+from replab.errors import ModelError, UnknownName
+
+ALIASES = {"vit-b16": "vit_b_16"}
+PREFIX = "torchvision:"
+TIMEOUT = 30.0  # seconds without a byte
+AUXILIARY = {"googlenet": ("aux1", "aux2"), "inception_v3": ("AuxLogits",)}  # second heads, not built here
+
+
+@dataclass(frozen=True)
+class Backbone:
+    """What a published set of weights was made for."""
+
+    name: str
+    url: str  # its file name ends in the first digits of its SHA-256
+    side: int
+    mean: tuple[float, ...]
+    std: tuple[float, ...]
+    may_differ: tuple[str, ...] = ()  # besides the head
+
+    @property
+    def file(self) -> str:
+        return self.url.rpartition("/")[2]
+
+    @property
+    def hash_prefix(self) -> str:
+        return self.file.rpartition(".")[0].rpartition("-")[2]
+
+
+class Input(nn.Module):
+    """(B, C, H, W) → what the network was made for: its channels and size, and its normalisation of [0, 1]."""
+
+    mean: torch.Tensor
+    std: torch.Tensor
+
+    def __init__(self, channels: int, side: int | None, mean: tuple[float, ...] = (), std: tuple[float, ...] = ()):
+        super().__init__()
+        self.channels, self.side = channels, side
+        self.register_buffer("mean", torch.tensor(mean).view(-1, 1, 1), persistent=False)
+        self.register_buffer("std", torch.tensor(std).view(-1, 1, 1), persistent=False)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        if self.side is not None and x.shape[-2:] != (self.side, self.side):
+            x = nn.functional.interpolate(x, (self.side, self.side), mode="bilinear", antialias=True)
+        if x.shape[1] == 1 and self.channels == 3:
+            x = x.expand(-1, 3, -1, -1)  # gray: the same in every channel
+        return (x - self.mean) / self.std if len(self.mean) else x
+
+    def extra_repr(self) -> str:
+        words = [f"{self.channels} channels"] + ([f"resize to {self.side}"] if self.side else [])
+        if len(self.mean):
+            words.append(f"mean {self.mean.flatten().tolist()}, std {self.std.flatten().tolist()}")
+        return ", ".join(words)
+
+
+class BehindInput(nn.Module):
+    """A network behind its input layer. Its weights are named as without, below `net.`."""
+
+    def __init__(self, input: Input, net: nn.Module):
+        super().__init__()
+        self.input, self.net = input, net
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.net(self.input(x))
+
+
+def torchvision_name(model: str) -> str | None:
+    """vit_b_16 for vit-b16 and torchvision:vit_b_16; None for what is no model of torchvision's."""
+    if model in ALIASES:
+        return ALIASES[model]
+    return model.removeprefix(PREFIX) if model.startswith(PREFIX) else None
+
+
+def builder(model: str) -> Callable[..., nn.Module]:
+    """A builder like those of replab.models, for a model of torchvision's."""
+    from replab.backends.torchvision_cpu import torchvision
+
+    name = torchvision_name(model)
+    assert name is not None
+    known = torchvision.models.list_models(module=torchvision.models)
+    if name not in known:
+        raise UnknownName("model of torchvision", name, known, f"{PREFIX}NAME, a classifier: {', '.join(known[:3])} …")
+    own_side = _weights(name).transforms().crop_size[0]
+
+    def build(image: ImageSpec, *, side: int = own_side, **more: Any) -> nn.Module:
+        if image.channels not in (1, 3):
+            raise ModelError(f"{model} takes gray or colour images, got {image.channels} channels")
+        if name.startswith("vit_"):
+            more = {"image_size": side, **more}
+        if name in AUXILIARY:
+            more = {"aux_logits": False, "init_weights": False, **more}
+        net = torchvision.models.get_model(name, weights=None, num_classes=image.classes, **more)
+        return BehindInput(Input(3, side), net)
+
+    return build
+
+
+def backbone(model: str) -> Backbone | None:
+    """The published weights for a model, or None."""
+    name = "resnet18" if model == "resnet18" else torchvision_name(model)
+    if name is None:
+        return None
+    weights = _weights(name)
+    transforms = weights.transforms()
+    stem = ("conv1",) if model == "resnet18" else AUXILIARY.get(name, ())
+    return Backbone(name, weights.url, transforms.crop_size[0], tuple(transforms.mean), tuple(transforms.std), stem)
+
+
+def normalised(net: nn.Module, model: str) -> nn.Module:
+    """The network with its backbone's normalisation as its first layer; images come in [0, 1]."""
+    known = backbone(model)
+    if known is None:
+        raise ModelError(f"{model} has no normalisation of its own; --normalise dataset is the images'")
+    if isinstance(net, BehindInput):
+        return BehindInput(Input(3, net.input.side, known.mean, known.std), net.net)
+    # resnet18 takes images of any size, and as many channels as they have
+    channels = next(m.in_channels for m in net.modules() if isinstance(m, nn.Conv2d))
+    few = (slice(None), slice(None)) if channels == 3 else (slice(0, 1), slice(0, 1))
+    return BehindInput(Input(channels, None, known.mean[few[0]], known.std[few[1]]), net)
+
+
+def weights_folder() -> Path:
+    """$REPLAB_CACHE/weights, or the user's cache folder."""
+    if os.environ.get("REPLAB_CACHE"):
+        return Path(os.environ["REPLAB_CACHE"]).expanduser() / "weights"
+    from platformdirs import user_cache_path
+
+    return user_cache_path("replab") / "weights"
+
+
+def fetched(model: str) -> Path:
+    """The file of a backbone's weights: there, or downloaded with a progress bar and checked."""
+    from replab.models.pretrained.weights import digest
+
+    known = backbone(model)
+    if known is None:
+        raise ModelError(
+            f"--pretrained knows weights for resnet18, vit-b16 and {PREFIX}NAME, not for {model};"
+            " --weights PATH takes any"
+        )
+    path = weights_folder() / known.file
+    if path.is_file():
+        if not digest(path).startswith(known.hash_prefix):
+            raise ModelError(f"{path} is not whole: its SHA-256 does not begin {known.hash_prefix}; remove it")
+        return path
+    before = socket.getdefaulttimeout()
+    socket.setdefaulttimeout(TIMEOUT)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # it downloads under another name, compares the SHA-256 and renames
+        torch.hub.download_url_to_file(known.url, str(path), hash_prefix=known.hash_prefix, progress=True)
+    except (OSError, RuntimeError) as error:  # URLError is an OSError; another hash is a RuntimeError
+        raise ModelError(
+            f"{known.file} is not in {path.parent} and cannot be downloaded ({' '.join(str(error).split())[:120]});"
+            f" put it there, or give --weights PATH"
+        ) from None
+    finally:
+        socket.setdefaulttimeout(before)
+    return path
+
+
+def _weights(name: str) -> Any:
+    from replab.backends.torchvision_cpu import torchvision
+
+    return torchvision.models.get_model_weights(name).DEFAULT

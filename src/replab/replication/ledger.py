@@ -1,0 +1,234 @@
+"""The ledger: published beside measured. results/rows.jsonl is what was measured; the rest is generated from it."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from replab.errors import RunError
+from replab.replication import claims
+from replab.replication.measures import MEASURES
+from replab.replication.packs import Claim, Figure, Published, Row
+from replab.replication.verdict import Summary, summarise, word_and_reason
+from replab.settings.recipe import Recipe
+
+RAW = "rows.jsonl"
+FIXED, SEARCH = "published settings", "whole search"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One finished seed of one row."""
+
+    id: str
+    way: str  # FIXED or SEARCH
+    seed: int
+    values: Mapping[str, Sequence[float | None]]  # measure → [value, standard error within the run]
+    data: str  # the variant it was measured on
+    epochs: int
+    lr: float
+    minutes: float
+    hardware: str
+    commit: str
+    command: str
+    recipe: str  # identity(): what it was measured with
+    size: int | None = None  # images of another size than the row's,
+    limit: int | None = None  # or but so many of them
+
+    @property
+    def images(self) -> str:
+        """The data set, and in what it differs from the row's: to every verdict that is another data set."""
+        name = self.data if self.size is None else f"{self.data} at {self.size}x{self.size}"
+        return name if self.limit is None else f"{self.limit:,} images of {name}"
+
+
+@dataclass(frozen=True)
+class Group:
+    """Seeds of one row under one set of conditions."""
+
+    row: Row
+    way: str
+    data: str
+    epochs: int | None  # None: as the searches found
+    entries: tuple[Entry, ...]
+
+    @property
+    def reduced(self) -> bool:
+        return self.way == FIXED and self.epochs != self.row.recipe.epochs
+
+    def summary(self, measure: str) -> Summary | None:
+        kept = [e.values[measure] for e in self.entries if measure in e.values]
+        return summarise([float(k[0] or 0.0) for k in kept], [k[1] for k in kept]) if kept else None
+
+
+def identity(recipe: Recipe) -> str:
+    """The same for the same run, on whatever device and whatever folder the data lies in."""
+    default, values = dataclasses.asdict(Recipe()), dataclasses.asdict(recipe)
+    values["search"] = {k: v for k, v in values["search"].items() if v != default["search"][k]}
+    kept = {k: v for k, v in values.items() if k != "device" and v != default[k] and v != {}}
+    kept["data"] = Path(recipe.data).name.removesuffix(".zip")  # what a Dataset of it is called
+    return sha256(json.dumps(kept, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def read(results: Path) -> list[Entry]:
+    path = results / RAW
+    lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
+    try:
+        return [Entry(**json.loads(line)) for line in lines]
+    except (TypeError, json.JSONDecodeError) as error:
+        raise RunError(f"{path} is not what replab replicate wrote: {error}; restore it from version control") from None
+
+
+def append(results: Path, entry: Entry, known: Published) -> None:
+    """Add a finished seed and generate the ledger again; several processes may do so at once."""
+    results.mkdir(parents=True, exist_ok=True)
+    with open(results / RAW, "a", encoding="utf-8") as file:
+        try:
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX)
+        except ImportError:  # Windows: one process at a time then
+            pass
+        file.write(json.dumps(dataclasses.asdict(entry), ensure_ascii=False) + "\n")
+        file.flush()
+        write(results, known)
+
+
+def write(results: Path, known: Published) -> None:
+    """ledger.csv, LEDGER.md, and the table in the README beside the folder, where it has the marks for one."""
+    from replab.records.record import write_atomic
+    from replab.replication import ledger_text
+
+    for name, text in ledger_text.files(known, read(results)).items():
+        write_atomic(results / name, text.encode())
+    readme = results.resolve().parent / "README.md"
+    if readme.is_file():
+        old = readme.read_text(encoding="utf-8")
+        new = ledger_text.with_table(old, ledger_text.readme_table(known, read(results)))
+        if new != old:
+            write_atomic(readme, new.encode())
+
+
+def groups(known: Published, entries: Iterable[Entry]) -> list[Group]:
+    """The fullest group of each (row, way, data): published epochs before others, then more epochs, then seeds."""
+    seeds: dict[tuple[str, str, str, int | None], dict[int, Entry]] = {}
+    for entry in entries:
+        key = (entry.id, entry.way, entry.images, entry.epochs if entry.way == FIXED else None)
+        seeds.setdefault(key, {})[entry.seed] = entry  # the latest of a seed
+    best: dict[tuple[str, str, str], Group] = {}
+    for (name, way, data, epochs), found in seeds.items():
+        if name in known.rows:
+            group = Group(known.rows[name], way, data, epochs, tuple(found[s] for s in sorted(found)))
+            best[name, way, data] = max(best.get((name, way, data), group), group, key=_fullness)
+    order = list(known.rows)
+    return sorted(best.values(), key=lambda g: (order.index(g.row.id), g.way, g.data != g.row.recipe.data, g.data))
+
+
+def _fullness(group: Group) -> tuple[bool, int, int]:
+    return (not group.reduced, group.epochs or 0, len(group.entries))
+
+
+def lines(known: Published, entries: Iterable[Entry]) -> list[dict[str, Any]]:
+    """One line a figure of each group; rows without a measurement have theirs too."""
+    by_row: dict[str, list[Group | None]] = {name: [] for name in known.rows}
+    for group in groups(known, entries):
+        by_row[group.row.id].append(group)
+    return [
+        _line(row, figure, group)
+        for name, row in known.rows.items()
+        for group in by_row[name] or [None]
+        for figure in row.figures or (Figure(""),)
+    ]
+
+
+def _line(row: Row, figure: Figure, group: Group | None) -> dict[str, Any]:
+    measured = group.summary(figure.measure) if group else None
+    measure = MEASURES.get(figure.measure)
+    word, reason = word_and_reason(
+        figure.published,
+        measured,
+        figure.tolerance,
+        measure.higher_is_better if measure else True,
+        data=(group.data, row.recipe.data) if group else ("", ""),
+        epochs=(group.epochs, row.recipe.epochs) if group and group.reduced else (None, None),
+        incomparable=figure.incomparable,
+        absent=row.not_run or row.unmeasured or f"not measured yet: replab replicate {row.id}",
+    )
+    made = group.entries if group else ()
+    return {
+        "id": row.id,
+        "settings": group.way if group else FIXED,
+        "figure": measure.label if measure else figure.measure.replace("_", " "),
+        "way": "right" if figure.right else "published",
+        "published": row.published if figure.published is None else figure.published,
+        "measured": measured and measured.mean,
+        "spread": measured and measured.spread,
+        "error": measured and measured.error,
+        "n": measured.n if measured else 0,
+        "unit": measure.unit if measure else "",
+        "tolerance": figure.tolerance,
+        "data": group.data if group else row.recipe.data,
+        "epochs": _range([e.epochs for e in made]) if made else row.recipe.epochs,
+        "lr": _range([e.lr for e in made]) if made else row.recipe.lr,
+        "minutes": sum(e.minutes for e in made) / len(made) if made else None,
+        "hardware": _joined(e.hardware for e in made),
+        "commit": _joined(e.commit for e in made),
+        "command": made[-1].command if made else f"replab replicate {row.id}",  # the last seed's makes all
+        "published_duration": row.duration,
+        "published_hardware": row.hardware,
+        "verdict": word,
+        "reason": reason,
+        "note": figure.note,
+    }
+
+
+def claim_lines(known: Published, entries: Iterable[Entry]) -> list[dict[str, str]]:
+    """A line a claim for each data set that all its rows are measured on, or one that says what is missing."""
+    found = [group for group in groups(known, entries) if group.way == FIXED]
+
+    def lookup(data: str | None, row: str, measure: str) -> claims.Found | None:
+        of_row = [g for g in found if g.row.id == row and data in (None, g.data)]
+        group = max(of_row, key=_fullness, default=None)
+        summary = group.summary(measure) if group else None
+        if group is None or summary is None:
+            return None
+        reduced = f"{group.epochs} of {group.row.recipe.epochs} epochs" if group.reduced else ""
+        return claims.Found(summary, group.data, reduced)
+
+    judged = []
+    for claim in known.claims.values():
+        named = {row for check in claim.checks for row in (*check.runs, *check.control)}
+        sets = dict.fromkeys(group.data for group in found if group.row.id in named)
+        shared: list[str | None] = [
+            data for data in sets if named <= {group.row.id for group in found if group.data == data}
+        ]
+        judged += [_claim_line(claim, partial(lookup, data)) for data in shared or [None]]
+    return judged
+
+
+def _claim_line(claim: Claim, lookup: claims.Lookup) -> dict[str, str]:
+    judged = claims.evaluate(claim, lookup)
+    used = [f for check in claim.checks for row in check.runs if (f := lookup(row, check.measure))]
+    data = _joined(f.data for f in used) if judged.verdict != "not run" else ""
+    return {
+        "id": claim.id,
+        "claim": claim.words,
+        "control": claim.control,
+        "data": data,
+        "verdict": judged.verdict,
+        "reason": judged.reason,
+    }
+
+
+def _range(values: list[Any]) -> Any:
+    return values[0] if len(set(values)) == 1 else f"{min(values):g} to {max(values):g}"
+
+
+def _joined(words: Iterable[str]) -> str:
+    return "; ".join(dict.fromkeys(words))

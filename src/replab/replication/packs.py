@@ -1,0 +1,158 @@
+"""What was published, read from published.toml: one Row an experiment, one Claim a sentence. Plain values."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from replab.errors import RecipeError, UnknownName
+from replab.replication.measures import MEASURES
+from replab.settings.recipe import Recipe
+
+FILE = Path(__file__).with_name("published.toml")
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One number of a row: what was printed, and which measurement of a run stands beside it."""
+
+    measure: str  # a name in measures.MEASURES
+    published: float | None = None  # None: never printed
+    tolerance: float = 0.0
+    right: bool = False  # the right way, beside the published one
+    incomparable: str = ""  # why the printed number measured something else
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Row:
+    id: str
+    source: str
+    recipe: Recipe
+    figures: tuple[Figure, ...]
+    parameters: int | None = None  # as published
+    searched: bool = False  # lr and epochs came from a search: the row can be run with that search too
+    duration: str = ""
+    hardware: str = ""
+    published: str = ""  # in words, where there is no number
+    notes: str = ""  # what the published code got wrong, what is assumed here
+    variant_of: str = ""  # a control of ours, or the right way of another row
+    not_run: str = ""  # why it cannot be run
+    unmeasured: str = ""  # why it has not been measured, where that is not for want of trying
+
+    def search_recipe(self) -> Recipe:
+        if not self.searched:
+            raise RecipeError(f"{self.id} was published with fixed settings, not a search; leave --search out")
+        return self.recipe.replace(lr=None, epochs=None)
+
+
+@dataclass(frozen=True)
+class Check:
+    """Each run against each control: higher, lower, or within `margin` of it."""
+
+    runs: tuple[str, ...]
+    control: tuple[str, ...]
+    expect: str  # higher, lower or within
+    measure: str = "test_accuracy"
+    margin: float = 0.0
+    control_measure: str = ""  # where the control is measured another way; "": as the runs are
+
+    @property
+    def measures(self) -> tuple[str, str]:
+        """Of the runs, of the control."""
+        return self.measure, self.control_measure or self.measure
+
+
+@dataclass(frozen=True)
+class Claim:
+    id: str
+    words: str
+    checks: tuple[Check, ...] = ()  # all must hold
+    control: str = ""  # what the control is, in words
+    not_run: str = ""
+
+
+@dataclass(frozen=True)
+class Published:
+    rows: dict[str, Row]
+    claims: dict[str, Claim]
+    sources: dict[str, dict[str, Any]]
+
+
+@cache
+def published() -> Published:
+    return parse(FILE.read_text(encoding="utf-8"))
+
+
+def parse(text: str) -> Published:
+    """Rows, claims and sources of a published.toml; unknown keys are refused."""
+    values = tomllib.loads(text)
+    sources = values.pop("source")
+    rows = [_row(row, sources) for row in values.pop("row")]
+    claims = [_claim(claim, {row.id for row in rows}) for claim in values.pop("claim", [])]
+    _no_more(values, "published.toml")
+    ids = [row.id for row in rows] + [claim.id for claim in claims]
+    if twice := {name for name in ids if ids.count(name) > 1}:
+        raise RecipeError(f"published.toml: ids must be unique, got {', '.join(sorted(twice))} twice")
+    return Published({r.id: r for r in rows}, {c.id: c for c in claims}, sources)
+
+
+def select(patterns: Iterable[str], known: Mapping[str, Row]) -> list[Row]:
+    """Rows by id or glob, in the file's order; a pattern that fits none is an error."""
+    patterns = list(patterns)
+    for pattern in patterns:
+        if not any(fnmatchcase(name, pattern) for name in known):
+            raise UnknownName("published row", pattern, known, "replab replicate --list lists all")
+    return [row for name, row in known.items() if any(fnmatchcase(name, pattern) for pattern in patterns)]
+
+
+def _row(values: dict[str, Any], sources: Mapping[str, dict[str, Any]]) -> Row:
+    name = values["id"]
+    source = name.partition("/")[0]
+    if source not in sources:
+        raise RecipeError(f"{name}: its source must be one of {', '.join(sources)}")
+    base = sources[source]
+    figures = tuple(_figure(f, base, name, bool(values.get("not_run"))) for f in values.pop("figures", []))
+    recipe = Recipe.from_dict({**base.get("recipe", {}), **values.pop("recipe", {})})
+    common = {"hardware": base.get("hardware", ""), "searched": base.get("searched", False)}
+    known = {"id", "parameters", "duration", "hardware", "published", "notes", "variant_of", "not_run", "unmeasured"}
+    _no_more({k: v for k, v in values.items() if k not in {*known, "searched"}}, name)
+    return Row(source=source, recipe=recipe, figures=figures, **{**common, **values})
+
+
+def _figure(values: dict[str, Any], source: Mapping[str, Any], row: str, open_ended: bool) -> Figure:
+    measure = values["measure"]
+    if measure not in MEASURES and not open_ended:  # rows whose models are still to come may name theirs already
+        raise UnknownName("measure", measure, MEASURES, f"in {row}; known: {', '.join(MEASURES)}")
+    unit = MEASURES[measure].unit if measure in MEASURES else ""
+    tolerance = source.get("tolerance", {}).get("accuracy" if unit == "%" else "loss", 0.0)
+    _no_more({k: v for k, v in values.items() if k not in Figure.__dataclass_fields__}, row)
+    return Figure(**{"tolerance": tolerance, **values})
+
+
+def _claim(values: dict[str, Any], rows: set[str]) -> Claim:
+    name = values["id"]
+    checks = []
+    for check in values.pop("checks", []):
+        for row in (*check["runs"], *check["control"]):
+            if row not in rows:
+                raise UnknownName("published row", row, rows, f"in the claim {name}")
+        found = Check(**{**check, "runs": tuple(check["runs"]), "control": tuple(check["control"])})
+        if found.expect not in ("higher", "lower", "within"):
+            raise RecipeError(f"{name}: expect must be higher, lower or within, got {found.expect!r}")
+        for measure in found.measures:
+            if measure not in MEASURES:
+                raise UnknownName("measure", measure, MEASURES, f"in {name}; known: {', '.join(MEASURES)}")
+        checks.append(found)
+    _no_more({k: v for k, v in values.items() if k not in Claim.__dataclass_fields__}, name)
+    return Claim(checks=tuple(checks), **values)
+
+
+def _no_more(values: Mapping[str, Any], where: str) -> None:
+    if values:
+        raise RecipeError(f"{where}: no such key {', '.join(sorted(values))}; published.py has the known ones")

@@ -1,0 +1,216 @@
+"""Published rows, run: plan → find what is done → run or resume → measure → ledger. What does not fit is said."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from replab import api
+from replab.errors import RecipeError, ReplabError, RunError
+from replab.records.record import Record
+from replab.replication import ledger
+from replab.replication.ledger import FIXED, SEARCH, Entry
+from replab.replication.measures import MEASURES
+from replab.replication.packs import Published, Row
+from replab.runs.run import Run
+from replab.settings.recipe import Recipe
+from replab.training import cost
+from replab.training import experiment as setup
+from replab.training.cost import duration
+
+# kept of every run beside its row's own figures: claims compare by them
+ALWAYS = ("test_accuracy", "test_loss", "train_accuracy", "train_loss", "best_test_accuracy", "first_epoch_accuracy")
+
+
+@dataclass(frozen=True)
+class Job:
+    """One seed of one row."""
+
+    row: Row
+    way: str
+    recipe: Recipe
+    command: str  # that makes it again, anywhere
+
+
+@dataclass(frozen=True)
+class Outcome:
+    finished: list[Entry]  # measured now or before
+    left_out: list[tuple[Job, str]]  # and why
+
+
+def plan(
+    rows: Sequence[Row],
+    *,
+    seeds: int = 1,
+    data: str | None = None,
+    epochs: int | None = None,
+    search: bool = False,
+    size: int | None = None,
+    limit: int | None = None,
+) -> list[Job]:
+    """Every job that was asked for, the first seed of each row before the second of any."""
+    if seeds < 1:
+        raise RecipeError(f"seeds must be at least 1, got {seeds}")
+    if search and epochs is not None:
+        raise RecipeError(f"--search finds the epochs, got --epochs {epochs} too; leave one of them out")
+    other = {"data": data, "size": size, "limit": limit}
+    return [_job(row, number, other, epochs, search) for number in range(seeds) for row in rows if not row.not_run]
+
+
+def _job(row: Row, number: int, other: dict[str, Any], epochs: int | None, search: bool) -> Job:
+    """`other`: images than the published ones, by the recipe's names."""
+    recipe = row.search_recipe() if search else row.recipe
+    other = {k: v for k, v in other.items() if v is not None and v != getattr(row.recipe, k)}
+    recipe = recipe.replace(seed=row.recipe.seed + number, **other)
+    words = ["replab", "replicate", row.id, "--seeds", str(number + 1)]
+    for key, value in other.items():
+        words += [f"--{key}", Path(value).name if key == "data" else str(value)]
+    if epochs is not None:
+        recipe = recipe.replace(epochs=epochs)
+        words += ["--epochs", str(epochs)]
+    return Job(row, SEARCH if search else FIXED, recipe, shlex.join(words + (["--search"] if search else [])))
+
+
+def replicate(
+    jobs: Sequence[Job],
+    known: Published,
+    *,
+    results: Path,
+    runs: str | Path | None = None,
+    budget: float | None = None,
+    fast: bool = False,
+    quiet: bool = False,
+    say: Callable[[str], None] = lambda line: None,
+) -> Outcome:
+    """Carry the jobs out. Finished seeds are found again; `fast` ones are measured and not kept."""
+    started = perf_counter()
+    done = {(e.id, e.recipe): e for e in ledger.read(results)} if not fast else {}
+    finished = [done[key] for job in jobs if (key := (job.row.id, ledger.identity(job.recipe))) in done]
+    todo = [job for job in jobs if (job.row.id, ledger.identity(job.recipe)) not in done]
+    left_out: list[tuple[Job, str]] = []
+    if finished:
+        say(f"{len(finished)} of {len(jobs)} are in {results / ledger.RAW} already")
+    seconds: dict[tuple[str, str], float] = {}
+    if budget is not None:
+        todo = _by_cost(todo, seconds, left_out, fast, say)
+    for job in todo:
+        key = (job.row.id, job.way)
+        left = float("inf") if budget is None else budget - (perf_counter() - started)
+        if seconds.get(key, 0.0) > left:
+            left_out.append(
+                (job, f"needs {duration(seconds[key])}, and {duration(max(left, 0))} of the budget is left")
+            )
+            continue
+        say(f"\n{job.row.id} ({job.way}, seed {job.recipe.seed})")
+        begun = perf_counter()
+        try:
+            run = _carry_out(job.recipe.fast() if fast else job.recipe, runs, quiet, say)
+            entry = measure(run, job)
+        except ReplabError as error:
+            if len(jobs) == 1:
+                raise
+            left_out.append((job, str(error)))
+            say(f"left out: {error}")
+            continue
+        seconds[key] = perf_counter() - begun
+        finished.append(entry)
+        say("  ".join(f"{name} {values[0]:.4g}" for name, values in entry.values.items()))
+        if not fast:
+            ledger.append(results, entry, known)
+    return Outcome(finished, left_out)
+
+
+def _by_cost(
+    jobs: Sequence[Job],
+    seconds: dict[tuple[str, str], float],
+    left_out: list[tuple[Job, str]],
+    fast: bool,
+    say: Callable[[str], None],
+) -> list[Job]:
+    """Cheapest first, first seeds before second ones; a few steps of each are timed and kept in `seconds`."""
+    known: dict[tuple[str, str], str] = {}
+    for job in jobs:
+        key = (job.row.id, job.way)
+        if key in seconds or key in known:
+            continue
+        try:
+            ready = setup.prepare(job.recipe.fast() if fast else job.recipe)
+        except ReplabError as error:
+            known[key] = str(error)
+            continue
+        found = cost.measure(ready)
+        trained = found.train_seconds or found.epoch_seconds * ready.recipe.search.max_epochs
+        seconds[key] = found.search_seconds + trained
+        say(f"{job.row.id}: about {duration(seconds[key])} a seed")
+    left_out += [(job, known[job.row.id, job.way]) for job in jobs if (job.row.id, job.way) in known]
+    fit = [job for job in jobs if (job.row.id, job.way) in seconds]
+    return sorted(fit, key=lambda job: (job.recipe.seed - job.row.recipe.seed, seconds[job.row.id, job.way]))
+
+
+def _carry_out(recipe: Recipe, runs: str | Path | None, quiet: bool, say: Callable[[str], None]) -> Run:
+    """The finished run of this very recipe: found, resumed, or made."""
+    unfinished = None
+    for record in Record.all(api.runs_folder(runs)):
+        try:
+            same = record.recipe() == recipe
+        except ReplabError:  # a run of another version, or a broken one: not this one
+            continue
+        if same and (run := Run(record)).finished:
+            say(f"found finished: {record.id}")
+            return run
+        unfinished = record if same else unfinished
+    if unfinished is None:
+        return api.run(recipe=recipe, runs=runs, quiet=quiet, say=say)
+    say(f"resuming {unfinished.id}")
+    return api.resume(unfinished.folder, runs=runs, quiet=quiet, say=say)
+
+
+def measure(run: Run, job: Job) -> Entry:
+    """A finished run as a line of the ledger."""
+    environment, chosen = run.record.read_json("environment.json", {}), run.chosen
+    if not run.epochs or chosen.lr is None:
+        raise RunError(f"run {run.id} has no epochs; replab resume {run.id} finishes it")
+    return Entry(
+        id=job.row.id,
+        way=job.way,
+        seed=chosen.seed,
+        values=_values(run, job.row),
+        data=Path(run.input["data"]).name,
+        epochs=len(run.epochs),
+        lr=chosen.lr,
+        minutes=round((run.seconds.get("search", 0.0) + run.seconds.get("train", 0.0)) / 60, 3),
+        hardware=hardware(environment),
+        commit=environment.get("commit") or "none",
+        command=job.command,
+        recipe=ledger.identity(job.recipe),
+        size=job.recipe.size if job.recipe.size != job.row.recipe.size else None,
+        limit=job.recipe.limit if job.recipe.limit != job.row.recipe.limit else None,
+    )
+
+
+def _values(run: Run, row: Row) -> dict[str, list[float | None]]:
+    """The row's own figures, and of those kept of every run the ones that a run of this kind has."""
+    own, found = {f.measure for f in row.figures}, {}
+    for name in _wanted(row):
+        try:
+            found[name] = list(MEASURES[name].of(run))
+        except KeyError:  # an autoencoder has no accuracy
+            if name in own:
+                raise
+    return found
+
+
+def _wanted(row: Row) -> list[str]:
+    return list(dict.fromkeys([*(f.measure for f in row.figures), *ALWAYS]))
+
+
+def hardware(environment: dict[str, Any]) -> str:
+    """Processor and threads, or the GPU: no paths, no host names."""
+    if environment.get("device") not in (None, "cpu"):
+        return str(environment["device"])
+    threads = environment.get("threads")
+    return f"{environment.get('processor', 'CPU')}, {threads} thread{'' if threads == 1 else 's'}"

@@ -1,0 +1,265 @@
+"""Run: a run folder as an object, for notebooks. `run.metrics`, `run.figures`, `run.predict(image)`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from replab.data.images import Images
+from replab.errors import DataError, ReplabError, RunError, UnknownName
+from replab.settings.recipe import Recipe
+from replab.records.record import Record
+
+
+class Picture:
+    """A figure on disk that a notebook shows as a picture."""
+
+    def __init__(self, path: Path):
+        self.path = path
+
+    def _repr_png_(self) -> bytes:
+        return self.path.read_bytes()
+
+    def __repr__(self) -> str:
+        return f"Picture({str(self.path)!r})"
+
+
+class Pictures(dict[str, Picture]):
+    """Figures by name; shown all together when they end a notebook cell."""
+
+    def _repr_html_(self) -> str:
+        import base64
+
+        return "".join(
+            f'<img alt="{name}" src="data:image/png;base64,{base64.b64encode(p._repr_png_()).decode()}"><br>'
+            for name, p in self.items()
+        )
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What a model says of one image."""
+
+    label: str
+    probability: float
+    probabilities: dict[str, float]
+
+
+class Run:
+    def __init__(self, record: Record, ready: Any = None):
+        self.record = record
+        self._ready = ready
+        self._model: Any = None
+
+    @property
+    def id(self) -> str:
+        return self.record.id
+
+    @property
+    def folder(self) -> Path:
+        return self.record.folder
+
+    @property
+    def finished(self) -> bool:
+        return self.record.has("metrics.json") and self.record.has("facts.json")
+
+    @property
+    def recipe(self) -> Recipe:
+        return self.record.recipe()
+
+    @property
+    def chosen(self) -> Recipe:
+        """The recipe with what the search found."""
+        return self.record.chosen()
+
+    @property
+    def metrics(self) -> dict[str, float]:
+        return self.record.read_json("metrics.json", {})
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """Parameters, MACs, memory, speed, structure."""
+        return self.record.read_json("facts.json", {})
+
+    @property
+    def input(self) -> dict[str, Any]:
+        """Data name, image shape, classes, normalisation."""
+        return self.record.read_json("input.json", {})
+
+    @property
+    def epochs(self) -> list[dict[str, float]]:
+        return self.record.read_lines("epochs.jsonl")
+
+    @property
+    def trials(self) -> list[dict[str, Any]]:
+        return [t.to_dict() for t in self.record.trials()]
+
+    @property
+    def predictions(self) -> dict[str, np.ndarray]:
+        return self.record.predictions()
+
+    @property
+    def seconds(self) -> dict[str, float]:
+        """Seconds by stage."""
+        total: dict[str, float] = {}
+        for entry in self.record.read_lines("times.jsonl"):
+            total[entry["stage"]] = total.get(entry["stage"], 0.0) + entry["seconds"]
+        return total
+
+    @property
+    def figures(self) -> Pictures:
+        return Pictures({p.stem: Picture(p) for p in sorted((self.folder / "figures").glob("*.png"))})
+
+    @property
+    def report(self) -> str:
+        """The report as Markdown."""
+        return self.record.read_text("report.md")
+
+    def model(self, model: Any = None) -> Any:
+        """The trained model, in eval mode. `model`: the file or function, when the run's own moved or was live."""
+        if self._model is None:
+            from replab import api, pipeline
+
+            self._ready = self._ready or api.reopen(self.record, model)
+            self._model = pipeline.trained_model(self.record, self._ready, self.chosen)
+        return self._model
+
+    def reopened(self, model: Any = None) -> Any:
+        """The set-up it was made with: its data, task and device."""
+        if self._ready is None:
+            from replab import api
+
+            self._ready = api.reopen(self.record, model)
+        return self._ready
+
+    def normalised(self) -> Recipe:
+        """The recipe with the numbers that the training images were normalised by, for other images."""
+        mean, std = self.input["mean"], self.input["std"]
+        how = "none" if mean is None else ",".join(map(repr, mean)) + "/" + ",".join(map(repr, std))
+        return self.chosen.replace(normalise=how)
+
+    def generate(self, n: int = 64, label: str | None = None, seed: int = 0, model: Any = None) -> np.ndarray:
+        """n new images, uint8 (n, C, H, W); the same seed draws the same ones. `label`: a class's name."""
+        from replab.tasks import samples
+
+        network = self.model(model)
+        if not samples.can_draw(network):
+            what = self.chosen.model + "".join(f" {k}={v}" for k, v in self.chosen.params.items() if v is False)
+            raise RunError(f"run {self.id} is of {what}, which makes no images; replab run vae makes one")
+        if n < 1:
+            raise RunError(f"n must be at least 1, got {n}; 64 is the default")
+        if label is None:
+            return samples.draw(network, n, seed)
+        if not getattr(network, "labels", 0):
+            raise RunError(f"{self.chosen.model} is not told classes, got {label!r}; cvae and acgan are")
+        if label not in self.input["classes"]:
+            raise UnknownName("class", label, self.input["classes"], "known: " + ", ".join(self.input["classes"]))
+        return samples.draw(network, n, seed, self.input["classes"].index(label))
+
+    def predict(self, images: Any, model: Any = None) -> Any:
+        """A Prediction for an image (a path, a PIL picture or an array), or a list of them for a list."""
+        many = isinstance(images, (list, tuple))
+        found = self._predict(images if many else [images], model)
+        return found if many else found[0]
+
+    def _predict(self, images: Sequence[Any], model: Any) -> list[Prediction]:
+        from replab.training.evaluate import evaluate
+        from replab.tasks.classify import log_softmax
+        from replab.training.loop import watching_batches
+
+        seen = self.input
+        if not seen.get("classes"):
+            raise RunError(f"run {self.id} has no classes: its images were not labelled")
+        pixels = np.stack([as_pixels(image, seen["channels"], seen["height"], seen["width"]) for image in images])
+        network = self.model(model)
+        shown = Images(pixels, np.zeros(len(pixels), np.int64), tuple(seen["classes"]), (), ())
+        batches = watching_batches(network, self.normalised(), shown, shown, self._ready.device)
+        outputs = evaluate(network, self._ready.task, batches, self._ready.backend, self._ready.device).outputs
+        if "logits" not in outputs and (scores := self._scores(network, shown)) is not None:
+            outputs = {"logits": scores}
+        if "logits" not in outputs:
+            raise RunError(f"run {self.id} is of {self.chosen.model}, which names no classes; use a classifier's run")
+        logits = outputs["logits"]
+        shares = np.exp(log_softmax(logits.astype(np.float64)))
+        return [
+            Prediction(seen["classes"][row.argmax()], float(row.max()), dict(zip(seen["classes"], map(float, row))))
+            for row in shares
+        ]
+
+    def _scores(self, network: Any, shown: Images) -> np.ndarray | None:
+        """log p(x, y) by a task that has it, (N, classes). One image at a time: none changes another's noise."""
+        from replab.training.loop import watching_batches
+
+        task, scores = self._ready.task, []
+        if not hasattr(task, "class_scores"):
+            return None
+        fitted = self.record.predictions("fitted.npz")
+        for i in range(len(shown)):
+            one = shown.subset(slice(i, i + 1))
+            batches = watching_batches(network, self.normalised(), one, one, self._ready.device)
+            if (found := task.class_scores(network, batches, fitted)) is None:
+                return None
+            scores.append(found[0])
+        return np.concatenate(scores)
+
+    def __repr__(self) -> str:
+        state = ", ".join(f"{k} {v:.4g}" for k, v in self.metrics.items()) or "unfinished"
+        return f"Run({self.id}: {state})"
+
+    def _repr_markdown_(self) -> str:
+        from replab.report import report
+
+        return report.facts_table(self.record)
+
+
+def finished_runs(folder: Path, say: Callable[[str], None] = lambda line: None) -> list[Run]:
+    """Every finished run in a folder of runs that can be read; `say` is told of those that cannot."""
+    found = []
+    for run in map(Run, Record.all(folder)):
+        try:
+            if run.finished and run.metrics and run.facts and run.input and run.chosen:
+                found.append(run)
+        except ReplabError as error:
+            say(f"left out: {error}")
+    return found
+
+
+def as_pixels(image: Any, channels: int, height: int, width: int) -> np.ndarray:
+    """(C, H, W) uint8 of the run's size, from a path, a PIL picture or an array, as the data sources read it."""
+    import io
+
+    from replab.data.decode import pictures
+
+    if isinstance(image, np.ndarray):
+        from PIL import Image
+
+        array = image.squeeze()  # (1, H, W) and (H, W, 1) are gray
+        if array.ndim == 3 and array.shape[-1] not in (3, 4):
+            array = array.transpose(1, 2, 0)  # (C, H, W), as tensors are
+        if array.ndim not in (2, 3) or (array.ndim == 3 and array.shape[-1] not in (3, 4)):
+            raise DataError(f"an image array must be (H, W), (H, W, 3) or (3, H, W), got {image.shape}")
+        if array.dtype != np.uint8:
+            raise DataError(f"an image array must be uint8, got {array.dtype}; scale it to 0..255 first")
+        image = Image.fromarray(array)
+    if hasattr(image, "save"):  # a PIL picture
+        buffer = io.BytesIO()
+        image = image if image.mode in ("1", "L", "LA", "P", "I;16", "RGB", "RGBA") else image.convert("RGB")
+        image.save(buffer, "PNG")
+        data, name = buffer.getvalue(), "the image"
+    else:
+        name = str(image)
+        try:
+            data = Path(image).read_bytes()
+        except OSError as error:
+            raise DataError(f"cannot read {name}: {error.strerror}") from None
+    try:
+        w, h = pictures.header(data)
+        if (h, w) != (height, width) and height != width:
+            raise DataError(f"{name} is {h}x{w}, and the run was made with {height}x{width} images; resize it first")
+        return pictures.decode(data, channels, None if (h, w) == (height, width) else height)
+    except pictures.Unreadable as error:
+        raise DataError(f"{name} cannot be read: {error}") from None

@@ -1,0 +1,44 @@
+"""A trained model and images → outputs and metrics. The only reader of test images; it fits nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from replab.backends.backend import Backend, array
+from replab.data.batches import Batches
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    metrics: dict[str, float]
+    outputs: dict[str, np.ndarray]  # what the task keeps of each image, in the images' order
+    seconds: float
+
+
+def evaluate(model: Any, task: Any, batches: Batches, backend: Backend, device: str) -> Evaluation:
+    """Run the model in eval mode over every image once, in order. The model is left in the mode it was in."""
+    was_training, started = model.training, perf_counter()
+    kept: dict[str, list[np.ndarray]] = {}
+    labels: list[np.ndarray] = []
+    model.eval()
+    with backend.lib.no_grad(), backend.autocast(device):
+        for batch in batches.epoch(0):
+            if batch.y is not None:
+                labels.append(array(batch.y))
+            for name, tensor in task.outputs(model, to_backend(batch, backend)).items():
+                kept.setdefault(name, []).append(array(tensor))
+    model.train(was_training)
+    outputs = {name: np.concatenate(parts) for name, parts in kept.items()}
+    metrics = task.measure(outputs, np.concatenate(labels) if labels else None)
+    return Evaluation(metrics, outputs, perf_counter() - started)
+
+
+def to_backend(batch: Any, backend: Backend) -> Any:
+    """The input pipeline makes torch tensors; the backend sees its own."""
+    if backend.name == "torch":
+        return batch
+    return batch._replace(x=backend.tensor(batch.x), y=None if batch.y is None else backend.tensor(batch.y))

@@ -1,0 +1,71 @@
+"""The learning-rate test: the loss while the rate rises by a factor a step, on a model that is thrown away."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from replab.errors import RecipeError
+from replab.models.adapt.freezing import train_mode
+from replab.training.evaluate import to_backend
+from replab.training.experiment import Setup
+from replab.training.loop import optimizers, train_step, training_batches
+
+KEEP = 0.9  # of the smoothed loss, a step
+
+
+@dataclass(frozen=True)
+class Rates:
+    rates: list[float]
+    losses: list[float]  # each step's; training stopped where they blew up
+    smoothed: list[float]
+    suggestion: float | None  # where the smoothed loss falls fastest; None when it never falls
+
+
+def lr_find(setup: Setup, low: float = 1e-6, high: float = 1.0, steps: int = 100) -> Rates:
+    """Raise the rate from low to high; stop when the smoothed loss is four times its least. Nothing is kept of it.
+
+    Runs are seeded by their own recipe, so this leaves no trace in them.
+    """
+    if setup.task.objective is None:
+        raise RecipeError(f"{setup.task.name} has no loss that falls with a good rate; give --lr to replab run")
+    recipe = setup.recipe.replace(lr=low, epochs=1, schedule="constant")
+    model = setup.fresh_model(recipe)
+    opts = optimizers(setup.task, model, recipe, setup.backend)
+    batches = training_batches(model, recipe, setup.data.train, setup.device)
+    train_mode(model)
+    rates: list[float] = []
+    losses: list[float] = []
+    smoothed: list[float] = []
+    running, epoch = 0.0, 0
+    while len(rates) < steps:
+        epoch += 1
+        for batch in batches.epoch(epoch):
+            rate = low * (high / low) ** (len(rates) / (steps - 1))
+            for optimizer in opts.values():
+                for group in optimizer.param_groups:
+                    group["lr"] = rate * group.get("share", 1.0)
+            logs = train_step(
+                model, setup.task, to_backend(batch, setup.backend), opts, recipe, 0, 1, setup.backend, setup.device
+            )
+            loss = float(logs["loss"].mean())
+            running = KEEP * running + (1 - KEEP) * loss
+            rates.append(rate)
+            losses.append(loss)
+            smoothed.append(running / (1 - KEEP ** len(rates)))
+            if len(rates) == steps or not math.isfinite(loss) or smoothed[-1] > 4 * min(smoothed):
+                return Rates(rates, losses, smoothed, suggest(rates, smoothed))
+    raise AssertionError("unreachable: the loop returns at its last step")
+
+
+def suggest(rates: list[float], smoothed: list[float]) -> float | None:
+    """The rate of the steepest fall of the smoothed loss, before its minimum."""
+    line = np.asarray(smoothed)
+    end = int(np.nanargmin(line)) if np.isfinite(line).any() else 0
+    if end < 3:
+        return None
+    slopes = np.gradient(line[: end + 1], np.log(rates[: end + 1]))
+    steepest = int(slopes.argmin())
+    return rates[steepest] if slopes[steepest] < 0 else None

@@ -1,0 +1,382 @@
+"""The command line: every command, and every bad input a user may give. One line, exit code 2, nothing left behind."""
+
+import errno
+import json
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from replab.report import report
+
+SLOW = ("torch", "torch._dynamo", "optuna", "matplotlib", "sklearn", "torchvision", "PIL")
+
+
+def in_a_process(*words, **more):
+    """Run a command in a fresh process, whose last word is which slow packages it imported."""
+    code = (
+        "import sys\nfrom replab.cli import main\n"
+        f"sys.argv = {['replab', *words]!r}\n"
+        "try:\n    main()\nexcept SystemExit as end:\n    if end.code: raise\n"
+        f"print('imported:', sorted({set(SLOW)} & set(sys.modules)))"
+    )
+    environment = {name: value for name, value in os.environ.items() if name != "REPLAB_RUNS"}
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, **more)
+
+
+@pytest.fixture
+def no_pictures(monkeypatch):
+    """Figures are looked at elsewhere; drawing them takes most of a tiny run's time."""
+    monkeypatch.setattr(report, "draw", lambda record: [])
+
+
+# -- real processes --------------------------------------------------------------------------------------------------
+
+
+def test_help_and_lists_come_without_torch():
+    out = in_a_process("--help").stdout
+    assert "imported: []" in out
+    for command in ("run", "resume", "models", "datasets", "show", "report", "leaderboard", "predict", "compare"):
+        assert command in out
+    out = in_a_process("models").stdout
+    assert "imported: []" in out
+    assert "cnn" in out
+    assert "1,147,914 parameters" in out
+    assert "imported: []" in in_a_process("datasets").stdout
+
+
+def test_a_whole_run_and_an_error_in_processes(tmp_path):
+    done = in_a_process("run", "mlp", "--fast", "--set", "widths=[16]", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    (folder,) = (tmp_path / "runs").iterdir()
+    assert f"run folder: runs/{folder.name}" in done.stdout
+    assert "test accuracy" in done.stdout
+    assert f"report: runs/{folder.name}/report.md" in done.stdout
+    assert "imported: ['PIL', 'matplotlib', 'optuna', 'torch']" in done.stdout  # nothing that it does not use
+    assert done.stderr == ""  # no bars where nobody looks
+
+    wrong = in_a_process("run", "mlpp", cwd=tmp_path)
+    assert wrong.returncode == 2
+    assert wrong.stderr == "replab: no model named 'mlpp'. Did you mean 'mlp'? (replab models lists all)\n"
+    assert len(list((tmp_path / "runs").iterdir())) == 1
+
+
+# -- commands, in this process ---------------------------------------------------------------------------------------
+
+
+def test_models_and_datasets(replab):
+    code, out, _ = replab("models")
+    assert code == 0
+    assert {"mlp", "cnn", "resnet18", "nanovit"} <= {line.split(" ")[0] for line in out.splitlines()}
+    code, out, _ = replab("datasets")
+    assert code == 0
+    assert {"digits", "mnist", "fashion-mnist", "cifar10", "cifar100", "svhn"} <= {
+        line.split(" ")[0] for line in out.splitlines()
+    }
+
+
+def test_show(replab):
+    code, out, _ = replab("show", "cnn", "--set", "channels=[4,8]", "--size", "16")
+    assert code == 0
+    assert "Conv2d" in out
+    assert "4×16×16" in out
+    assert "total" in out
+    code, out, _ = replab("show", "nanovit", "--mermaid")
+    assert code == 0
+    assert out.startswith("flowchart")
+
+
+def test_run_with_every_flag(replab, tmp_path, no_pictures):
+    flags = {
+        "lr": 1e-3, "epochs": 1, "seed": 7, "batch-size": 32, "optimizer": "sgd", "momentum": 0.9, "schedule": "cosine",
+        "weight-decay": 1e-4, "clip-value": 0.1, "clip-norm": 1, "loss": "cross-entropy", "label-smoothing": 0.1,
+        "augment": "flip,crop=1", "normalise": "half", "size": 10, "limit": 50, "set": "widths=[8]", "backend": "torch",
+        "device": "cpu", "budget": "10m", "data": "digits", "runs": tmp_path / "runs", "trials": 2,
+    }  # fmt: skip
+    code, out, err = replab("run", "mlp", *(word for key, value in flags.items() for word in (f"--{key}", value)))
+    assert code == 0, err
+    (folder,) = (tmp_path / "runs").iterdir()
+    kept = (folder / "recipe.toml").read_text()
+    for line in ("lr = 0.001", "seed = 7", 'augment = ["flip", "crop=1"]', "size = 10", "widths = [8]",
+                 "budget = 600.0", "trials = 2", 'optimizer = "sgd"', "clip_value = 0.1"):  # fmt: skip
+        assert line in kept
+    assert "cost: " in out
+    assert "MiB (measured on a batch)" in out
+    assert "search" not in out.split("\n\n")[0].replace("research", "")  # nothing was left open
+
+
+def test_a_recipe_and_flags_beside_it(replab, tmp_path, no_pictures):
+    (tmp_path / "r.toml").write_text('model = "mlp"\nlr = 0.1\nepochs = 1\nlimit = 50\n[params]\nwidths = [8]\n')
+    code, _, err = replab("run", "--recipe", tmp_path / "r.toml", "--lr", 0.5, "--runs", tmp_path / "runs", "-q")
+    assert code == 0, err
+    (folder,) = (tmp_path / "runs").iterdir()
+    assert "lr = 0.5" in (folder / "recipe.toml").read_text()
+    assert "widths = [8]" in (folder / "recipe.toml").read_text()
+
+
+def test_quiet_says_nothing(replab, tmp_path, no_pictures):
+    words = ["--fast", "--lr", 1e-3, "--epochs", 1, "--set", "widths=[8]", "--runs", tmp_path / "runs", "--quiet"]
+    assert replab("run", "mlp", *words) == (0, "", "")
+
+
+def test_search_of_more_than_the_rate(replab, tmp_path, no_pictures):
+    words = ["--search", "weight_decay=[1e-5,1e-2]", "--search", "widths=[[4],[8]]", "--fast"]
+    code, _, err = replab("run", "mlp", *words, "--runs", tmp_path / "runs")
+    assert code == 0, err
+    (folder,) = (tmp_path / "runs").iterdir()
+    (trial,) = [json.loads(line) for line in (folder / "study.jsonl").read_text().splitlines()]
+    assert trial["params"].keys() == {"lr", "weight_decay", "widths"}
+
+
+def test_report_resume_leaderboard_predict(replab, a_run, tmp_path, no_pictures):
+    runs = a_run.folder.parent
+    (a_run.folder / "report.md").unlink()
+    for command in ("report", "resume"):  # a finished run is not run again: its report is printed
+        before = (a_run.folder / "model.safetensors").stat().st_mtime_ns
+        code, out, err = replab(command, a_run.id, "--runs", runs)
+        assert code == 0, err
+        assert "test accuracy" in out
+        assert (a_run.folder / "report.md").is_file()
+        assert (a_run.folder / "model.safetensors").stat().st_mtime_ns == before
+    code, out, _ = replab("leaderboard", "--runs", runs)
+    assert code == 0
+    assert a_run.id in out
+    assert "best" in out
+    code, out, _ = replab("leaderboard", "--runs", runs, "--data", "mnist")
+    assert code == 0
+    assert a_run.id not in out
+    Image.fromarray(np.full((16, 16, 3), 9, np.uint8)).save(tmp_path / "a.png")
+    Image.fromarray(np.full((8, 8), 200, np.uint8)).save(tmp_path / "b.jpg")
+    code, out, err = replab("predict", a_run.id, tmp_path / "a.png", tmp_path / "b.jpg", "--runs", runs)
+    assert code == 0, err
+    assert [line.split(": ")[0] for line in out.splitlines()] == [str(tmp_path / "a.png"), str(tmp_path / "b.jpg")]
+    assert out.count("%") == 6
+
+
+def test_compare(replab, tmp_path, no_pictures):
+    text = "from torch import nn\ndef tiny(): return nn.Sequential(nn.Flatten(), nn.Linear(64, 10))\n"
+    (tmp_path / "net.py").write_text(text)
+    words = ["--fast", "--lr", 1e-3, "--epochs", 1, "--runs", tmp_path / "runs"]
+    code, out, err = replab("compare", "mlp", f"{tmp_path}/net.py:tiny", *words)
+    assert code == 0, err
+    assert "best" in out
+    assert "650" in out  # the tiny one's parameters
+    pictures = [line.removeprefix("figure: ") for line in out.splitlines() if line.startswith("figure: ")]
+    assert pictures
+    assert all(os.path.getsize(picture) > 1000 for picture in pictures)
+    code, _, err = replab("compare", "mlp", "cnnn", "--fast", "--runs", tmp_path / "none")
+    assert (code, "no model named 'cnnn'" in err) == (2, True)
+    assert not (tmp_path / "none").exists()  # said before the first one's run
+
+
+def test_usage_errors_end_with_2(replab):
+    for words in (["rum"], ["run", "--epochs", "many"], ["predict"], ["run", "--no-such-flag"]):
+        code, _, err = replab(*words)
+        assert code == 2
+        assert "Traceback" not in err
+
+
+# -- bad input -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["resent18"], "no model named 'resent18'. Did you mean 'resnet18'? (replab models lists all)"),
+        (["mlp", "--data", "minst"], "no data set named 'minst'. Did you mean 'mnist'?"),
+        (["mlp", "--data", "./nowhere"], "no folder or zip of images at ./nowhere; replab datasets lists"),
+        (["mlp", "--lr", "-1"], "lr must be above 0, got -1.0; 1e-3 is a common start"),
+        (["mlp", "--lr", "nan"], "lr must be above 0, got nan"),
+        (["mlp", "--epochs", "0"], "epochs must be at least 1, got 0"),
+        (["mlp", "--batch-size", "0"], "batch_size must be at least 1, got 0"),
+        (["mlp", "--trials", "0"], "search.trials must be at least 1, got 0"),
+        (["mlp", "--optimizer", "lion"], "optimizer must be one of adam, adamw, sgd, got 'lion'"),
+        (["mlp", "--schedule", "one-cycle"], "one-cycle needs to know its length, got 'no epochs'; give --epochs"),
+        (["mlp", "--budget", "soon"], "a time is written 90s, 10m or 1h30m, got 'soon'"),
+        (["mlp", "--augment", "blur"], "blur"),
+        (["mlp", "--normalise", "often"], "normalise must be dataset, half, none, computed, backbone, or numbers"),
+        (["mlp", "--set", "depth=3"], "mlp has no parameter 'depth'; --set takes: widths"),
+        (["mlp", "--set", "widths"], "--set takes key=value, got 'widths'"),
+        (["mlp", "--set", "widths=None"], "params.widths must be a number, text"),
+        (["mlp", "--set", "widths=[0]"], "mlp needs widths to be whole numbers of at least 1, got [0]"),
+        (["lenet"], "lenet needs images of at least 12x12, got 8x8; --size 28 resizes"),
+        (["mlp", "--search", "weight_deca=[1,2]"], "Did you mean 'weight_decay'?"),
+        (["mlp", "--search", "weight_decay=[2,1]"], "needs low < high, got [2, 1]"),
+        (["mlp", "--search", "momentum=[0.5,1.5]"], "momentum must be from 0 to below 1, got 1.5"),
+        (["mlp", "--size", "0"], "size must be at least 1"),
+        (["mlp", "--limit", "1"], "limit must be at least 2"),
+        (["mlp", "--seed", "-1"], "seed must be from 0 to 2**32 - 1, got -1"),
+        (["mlp", "--backend", "jax"], "backend must be one of torch, mytorch, got 'jax'"),
+        (["mlp", "--device", "tpu"], "device must be auto, cpu, cuda, cuda:N or mps, got 'tpu'"),
+        (["mlp", "--recipe", "none.toml"], "cannot read the recipe none.toml: No such file"),
+        (["nets.py:build"], "no model file nets.py: looked in"),
+        (["nets.py"], "a model file is given as FILE.py:FUNCTION, got 'nets.py'; for example nets.py:build"),
+    ],
+)
+def test_bad_settings(refuses, in_tmp, words, says):
+    assert says in refuses("run", *words)
+
+
+def test_cuda_where_there_is_none(refuses, monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    said = refuses("run", "mlp", "--device", "cuda")
+    assert "--device cuda asks for cuda, and this torch finds none; --device cpu, or auto, works here" in said
+
+
+def test_recipes_gone_wrong(refuses, tmp_path):
+    file = tmp_path / "r.toml"
+    for text, says in (
+        ("epoch = 3", "no recipe key named 'epoch'. Did you mean 'epochs'?"),
+        ("lr = 'high'", "lr must be"),
+        ("[search]\ntrials = 0", "search.trials must be at least 1"),
+        ("= 3", "r.toml is not valid TOML"),
+    ):
+        file.write_text(text)
+        assert says in refuses("run", "mlp", "--recipe", file)
+
+
+def test_model_files_gone_wrong(refuses, tmp_path):
+    file = tmp_path / "net.py"
+    for text, says in (
+        ("import nothing_of_that_name\n", "net.py does not import: ModuleNotFoundError: No module named"),
+        ("def build(:\n", "net.py does not import: SyntaxError"),
+        ("def other(): pass\n", "net.py has no function or class 'build'; it has other"),
+        ("def build(): return 3\n", "must return a torch nn.Module, got int"),
+        ("from torch import nn\ndef build(): return nn.Flatten()\n", "has no parameters to train"),
+        ("from torch import nn\ndef build(): return nn.Sequential(nn.Flatten(), nn.Linear(64, 9))\n",
+         "must give logits of shape (4, 10) for 4 images of 1x8x8, 10 classes, got shape (4, 9)"),
+        ("from torch import nn\ndef build(): return nn.Sequential(nn.Flatten(), nn.Linear(63, 10))\n",
+         "does not take images of 1x8x8, 10 classes; --size resizes (RuntimeError"),
+        ("def build(a, b): pass\n", "needs a, b; give them with --set a=..."),
+    ):  # fmt: skip
+        file.write_text(text)
+        assert says in refuses("run", f"{file}:build")
+
+
+def photos(folder, classes=("cat", "dog"), n=6):
+    rng = np.random.default_rng(0)
+    for name in classes:
+        (folder / name).mkdir(parents=True)
+        for i in range(n):
+            Image.fromarray(rng.integers(0, 256, (8, 8, 3), dtype=np.uint8)).save(folder / name / f"{i}.png")
+    return folder
+
+
+def test_images_gone_wrong(refuses, tmp_path):
+    folder = photos(tmp_path / "photos")
+    odd = folder / "cat" / "odd.png"
+    whole = (folder / "cat" / "0.png").read_bytes()
+    for data in (whole[: len(whole) // 2], b"", b"GIF? no: only words"):
+        odd.write_bytes(data)
+        said = refuses("run", "mlp", "--data", folder)
+        assert "cat/odd.png" in said
+        assert "remove or replace" in said
+    odd.unlink()
+    Image.new("RGB", (9, 8)).save(odd)
+    said = refuses("run", "mlp", "--data", folder)
+    assert "images must be of one size, got 8x8 (12), 9x8 (1); --size 8 resizes" in said
+    odd.unlink()
+    (folder / "bird").mkdir()
+    shutil.copy(folder / "cat" / "0.png", folder / "bird" / "0.png")
+    assert "bird" in refuses("run", "mlp", "--data", folder)
+    (tmp_path / "empty").mkdir()
+    assert "empty" in refuses("run", "mlp", "--data", tmp_path / "empty")
+
+
+def test_images_without_classes(refuses, tmp_path):
+    folder = photos(tmp_path / "all", classes=(".",))
+    assert "needs labels; use CLASS/image.png folders" in refuses("run", "mlp", "--data", folder)
+
+
+def test_a_zip_that_leaves_its_folder(refuses, tmp_path):
+    with zipfile.ZipFile(tmp_path / "photos.zip", "w") as archive:
+        archive.writestr("../../cat/0.png", b"")
+    said = refuses("run", "mlp", "--data", tmp_path / "photos.zip")
+    assert "names in a zip must stay inside it, got '../../cat/0.png'; pack it anew" in said
+    (tmp_path / "broken.zip").write_bytes(b"PK\3\4 and no more")
+    assert "broken.zip" in refuses("run", "mlp", "--data", tmp_path / "broken.zip")
+
+
+def test_absent_and_offline(refuses, monkeypatch, tmp_path):
+    from urllib.error import URLError
+
+    from replab.data.decode import archives as torchvision_sets
+
+    def offline(*_):
+        raise URLError("no network")
+
+    monkeypatch.setattr(torchvision_sets, "fetch", offline)
+    monkeypatch.setenv("REPLAB_DATA", str(tmp_path / "data"))
+    said = refuses("run", "mlp", "--data", "mnist")
+    assert str(tmp_path / "data") in said
+    assert "train-images-idx3-ubyte.gz" in said
+    assert "--data digits" in said
+
+
+def test_runs_that_are_none(refuses, a_run, tmp_path):
+    runs = a_run.folder.parent
+    (runs / "photos").mkdir()
+    for command in (["report"], ["resume"], ["predict", "x.png"]):
+        name, *rest = command
+        assert "no run 'nothing'" in refuses(name, "nothing", *rest, runs=runs)
+        assert f"Did you mean '{a_run.id}'?" in refuses(name, a_run.id + "x", *rest, runs=runs)
+        assert "is not a run: environment.json is missing" in refuses(name, "photos", *rest, runs=runs)
+    assert "x.png: No such file" in refuses("predict", a_run.id, "x.png", runs=runs)
+    (tmp_path / "words.png").write_text("words")
+    assert "words.png cannot be read" in refuses("predict", a_run.id, tmp_path / "words.png", runs=runs)
+    a_run.record.path("recipe.toml").write_text("lr = ")
+    assert "recipe.toml is not valid TOML" in refuses("resume", a_run.id, runs=runs)
+
+
+def test_other_images_than_the_run_began_with(refuses, replab, tmp_path, no_pictures):
+    folder = photos(tmp_path / "photos")
+    words = ["--lr", 1e-3, "--epochs", 1, "--set", "widths=[4]", "--runs", tmp_path / "runs", "-q"]
+    code, _, err = replab("run", "mlp", "--data", folder, *words)
+    assert code == 0, err
+    (made,) = (tmp_path / "runs").iterdir()
+    Image.new("RGB", (8, 8)).save(folder / "cat" / "0.png")
+    said = refuses("resume", made.name, runs=tmp_path / "runs")
+    assert "are not those run" in said
+    assert "start a new run" in said
+
+
+def test_a_runs_folder_that_cannot_be(refuses, tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("in the way")
+    words = ["run", "mlp", "--lr", 1e-3, "--epochs", 1, "--fast"]
+    for runs in (tmp_path / "file", tmp_path / "file" / "deeper"):
+        assert f"cannot write runs to {runs}" in refuses(*words, runs=runs)
+        assert "--runs FOLDER takes another" in refuses(*words, runs=runs)
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        assert "No space left on device; free some space or name another folder" in refuses(*words)
+
+
+def test_a_disk_that_fills_up_leaves_a_run_to_resume(replab, tmp_path, monkeypatch, no_pictures):
+    words = ["--lr", 1e-3, "--epochs", 3, "--limit", 50, "--set", "widths=[4]", "--runs", tmp_path / "runs"]
+    save = torch.save
+
+    def full(state, path):
+        if state["epoch"] == 2:
+            raise RuntimeError("file write failed")
+        save(state, path)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(torch, "save", full)
+        code, _, err = replab("run", "mlp", *words)
+    assert code == 2
+    assert err.count("\n") == 1
+    (made,) = (tmp_path / "runs").iterdir()
+    assert f"free some space, then replab resume {made.name}" in err
+    code, _, err = replab("resume", made.name, "--runs", tmp_path / "runs")
+    assert code == 0, err
+    assert len((made / "epochs.jsonl").read_text().splitlines()) == 3

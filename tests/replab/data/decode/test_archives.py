@@ -1,0 +1,153 @@
+"""The published sets: read exactly from their real formats, downloaded whole or not, never executed."""
+
+import os
+import pickle
+from pathlib import Path
+from urllib.error import URLError
+
+import numpy as np
+import pytest
+from published_fakes import CIFAR10, CIFAR100, write_cifar, write_cifar_archive, write_mnist, write_svhn
+
+from replab.data.decode import archives as torchvision_sets
+from replab.data.load import load
+from replab.data.sources.cifar10 import CONSTANTS as CIFAR10_CONSTANTS
+from replab.errors import DataError
+
+
+@pytest.fixture
+def root():
+    return Path(os.environ["REPLAB_DATA"])
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz"])
+def test_mnist_pixels_and_constants(root, suffix):
+    written = write_mnist(root, suffix=suffix)
+    train = load("mnist").train
+    assert np.array_equal(train.pixels[:, 0], written)
+    assert train.labels.tolist() == [*range(10)] * 2
+    assert (train.mean, train.std) == ((0.1307,), (0.3081,))
+
+
+@pytest.mark.parametrize(("name", "form"), [("cifar10", CIFAR10), ("cifar100", CIFAR100)])
+@pytest.mark.parametrize("packed", [False, True])
+def test_cifar_pixels(root, name, form, packed):
+    if packed:
+        written = write_cifar_archive(root / f"{'-'.join(form[0].split('-')[:2])}-python.tar.gz", *form)
+    else:
+        written = write_cifar(root, *form)
+    train = load(name).train
+    assert np.array_equal(train.pixels.reshape(len(written), -1), written)
+    assert train.classes[:2] == ("class0", "class1")
+    assert len(train.classes) == form[1]
+
+
+def test_cifar10_has_the_published_constants(root):
+    write_cifar(root, *CIFAR10)
+    train = load("cifar10").train
+    assert (train.mean, train.std) == CIFAR10_CONSTANTS
+
+
+def test_svhn_ten_is_zero(root):
+    written = write_svhn(root)
+    train = load("svhn").train
+    assert np.array_equal(train.pixels, written)
+    assert train.labels[:10].tolist() == [1, 2, 3, 4, 5, 6, 7, 8, 9, 0]
+
+
+def test_a_pickle_that_asks_for_code_is_refused(root, tmp_path):
+    write_cifar(root, *CIFAR10)
+    victim = tmp_path / "executed"
+
+    class Evil:
+        def __reduce__(self):
+            return Path.touch, (victim,)
+
+    (root / CIFAR10[0] / "data_batch_2").write_bytes(pickle.dumps(Evil(), protocol=2))
+    with pytest.raises(DataError, match=r"data_batch_2 is not whole \(it asks for"):
+        load("cifar10")
+    assert not victim.exists()
+
+
+def one_line(error):
+    text = str(error.value)
+    assert "\n" not in text
+    return text
+
+
+@pytest.mark.parametrize(
+    ("name", "file"),
+    [
+        ("mnist", "MNIST/raw/train-images-idx3-ubyte.gz"),
+        ("fashion-mnist", "FashionMNIST/raw/t10k-labels-idx1-ubyte.gz"),
+        ("cifar10", "cifar-10-python.tar.gz"),
+        ("cifar100", "cifar-100-python.tar.gz"),
+        ("svhn", "train_32x32.mat"),
+    ],
+)
+def test_offline_and_absent(root, name, file):
+    with pytest.raises(DataError) as error:
+        load(name)
+    text = one_line(error)
+    for part in (name, str(root), file, "no network", "--data digits"):
+        assert part in text
+    assert list(root.rglob("*half*")) == []
+    assert [p for p in root.rglob("*") if p.is_file()] == []  # nothing of the half download stays
+
+
+@pytest.mark.parametrize("cut", [3, 10, 500])
+def test_half_a_file_is_not_taken_for_a_whole_one(root, cut):
+    write_mnist(root)
+    path = root / "MNIST/raw/train-images-idx3-ubyte"
+    path.write_bytes(path.read_bytes()[:-cut] if cut > 3 else b"\0\0")
+    with pytest.raises(DataError, match="train-images-idx3-ubyte is not whole"):
+        load("mnist")
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_half_a_cifar(root, packed):
+    if packed:
+        path = root / "cifar-10-python.tar.gz"
+        write_cifar_archive(path, *CIFAR10)
+    else:
+        write_cifar(root, *CIFAR10)
+        path = root / CIFAR10[0] / "test_batch"
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+    with pytest.raises(DataError, match="is not whole"):
+        load("cifar10")
+
+
+def test_a_broken_set_is_downloaded_again(root, tmp_path, monkeypatch):
+    write_mnist(root)
+    broken = root / "MNIST/raw/train-images-idx3-ubyte"
+    broken.write_bytes(broken.read_bytes()[:100])
+    written = write_mnist(tmp_path, suffix=".gz")
+    asked = []
+
+    def fetch(url, folder, filename, md5):
+        asked.append(url)
+        if "mirror" not in url and len(asked) == 1:
+            raise URLError("this mirror is down")
+        (folder / filename).write_bytes((tmp_path / "MNIST/raw" / filename).read_bytes())
+
+    monkeypatch.setattr(torchvision_sets, "fetch", fetch)
+    assert np.array_equal(load("mnist").train.pixels[:, 0], written)
+    assert len(asked) == 5  # four files, one asked for twice
+    assert np.array_equal(load("mnist").train.pixels[:, 0], written)
+    assert len(asked) == 5
+    assert list(root.glob(".download-*")) == []
+
+
+def test_labels_beyond_the_classes_are_refused(root):
+    folder, _, batches, key = CIFAR10
+    write_cifar(root, folder, 10, batches, key)
+    (root / folder / "batches.meta").write_bytes(pickle.dumps({"label_names": ["only", "two"]}, protocol=2))
+    with pytest.raises(DataError, match="labels up to 9"):
+        load("cifar10")
+
+
+def test_addresses_are_torchvisions():
+    assert set(torchvision_sets.addresses("SVHN")) >= {"train_32x32.mat", "test_32x32.mat"}
+    urls, md5 = torchvision_sets.addresses("CIFAR10")["cifar-10-python.tar.gz"]
+    assert urls[0].endswith("cifar-10-python.tar.gz")
+    assert len(md5) == 32

@@ -1,0 +1,133 @@
+"""Weights from files and runs: what is loaded and what is new is said, what does not fit or would run is refused."""
+
+import os
+import pickle
+
+import pytest
+import torch
+from safetensors.torch import save_file
+
+from replab import api
+from replab.data.images import ImageSpec
+from replab.errors import ModelError
+from replab.models.pretrained import weights
+from replab.models.registry import MODELS
+from replab.settings.recipe import Recipe
+from replab.training import experiment as setup
+
+CNN = {"channels": [4, 8], "hidden": 16}
+
+
+def cnn(classes=10, **more):
+    return MODELS.get("cnn")(ImageSpec(1, 8, 8, classes), **{**CNN, **more})
+
+
+@pytest.fixture
+def saved(tmp_path):
+    torch.manual_seed(1)
+    model = cnn(classes=4)
+    save_file(model.state_dict(), tmp_path / "four.safetensors")
+    torch.save({"state_dict": {f"module.{k}": v for k, v in model.state_dict().items()}}, tmp_path / "four.pth")
+    return tmp_path, model
+
+
+@pytest.mark.parametrize("name", ["four.safetensors", "four.pth"])
+def test_all_but_the_head_of_other_classes_is_loaded(saved, name):
+    folder, model = saved
+    ready = setup.prepare(Recipe(model="cnn", params=CNN, limit=60, weights=str(folder / name)))
+    made = ready.fresh_model()
+    for key, value in made.state_dict().items():
+        if not key.startswith("12."):
+            assert torch.equal(value, model.state_dict()[key]), key
+    assert made[12].out_features == 10
+    summary = ready.weights_summary()
+    assert set(summary.new) == {"12.weight", "12.bias"} == set(summary.unused)
+    assert summary.sentence().startswith(f"weights: {len(summary.loaded)} tensors loaded, 2 new (12.weight, 12.bias)")
+
+
+def test_a_head_that_fits_is_loaded_too(tmp_path):
+    torch.manual_seed(2)
+    save_file(cnn().state_dict(), tmp_path / "w.safetensors")
+    summary = weights.put_into(cnn(), weights.read(tmp_path / "w.safetensors"), ["12"], "cnn")
+    assert not summary.new
+    assert not summary.unused
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda state: state.pop("4.weight"), "4.weight is not in the file"),
+        (lambda state: state.update({"extra.weight": torch.zeros(1)}), "extra.weight is not in the model"),
+        (lambda state: state.update({"4.weight": torch.zeros(3)}), r"4.weight is \(3,\) in the file and"),
+    ],
+)
+def test_a_partial_load_is_an_error(tmp_path, change, said):
+    state = dict(cnn().state_dict())
+    change(state)
+    save_file(state, tmp_path / "w.safetensors")
+    model = cnn()
+    before = {key: value.clone() for key, value in model.state_dict().items()}
+    with pytest.raises(ModelError, match=f"{said}.*only 12 may differ"):
+        weights.put_into(model, weights.read(tmp_path / "w.safetensors"), ["12"], "cnn")
+    assert all(torch.equal(before[key], value) for key, value in model.state_dict().items())
+
+
+def test_names_that_differ_by_a_prefix_are_two_tensors(tmp_path):
+    def wrapped():
+        model = torch.nn.Module()
+        model.net, model.fc = torch.nn.ModuleDict({"fc": torch.nn.Linear(4, 4)}), torch.nn.Linear(4, 4)
+        return model
+
+    theirs, own = wrapped(), wrapped()
+    save_file(theirs.state_dict(), tmp_path / "w.safetensors")
+    summary = weights.put_into(own, weights.read(tmp_path / "w.safetensors"), ["fc"], "wrapped")
+    assert set(summary.loaded) == set(own.state_dict())
+    assert all(torch.equal(value, own.state_dict()[key]) for key, value in theirs.state_dict().items())
+
+
+class Hostile:
+    def __init__(self, mark):
+        self.mark = mark
+
+    def __reduce__(self):
+        return os.mkdir, (str(self.mark),)
+
+
+@pytest.mark.parametrize("save", [torch.save, lambda o, p: p.write_bytes(pickle.dumps(o))])
+def test_a_hostile_pickle_is_refused_and_not_run(tmp_path, save, refuses, recwarn):
+    file, mark = tmp_path / "w.pth", tmp_path / "pwned"
+    save({"a": Hostile(mark)}, file)
+    said = refuses("run", "mlp", "--limit", 60, "--weights", file)
+    assert "is refused" in said
+    assert ".safetensors" in said
+    assert not mark.exists()
+    assert not recwarn.list  # one line is said
+
+
+def test_what_is_no_file_of_weights_is_one_line(tmp_path, refuses):
+    (tmp_path / "w.safetensors").write_bytes(b"nonsense")
+    torch.save([1, 2], tmp_path / "list.pth")
+    for name, said in (("w.safetensors", "not a whole"), ("list.pth", "state dict"), ("none", "no weights at")):
+        assert said in refuses("run", "mlp", "--limit", 60, "--weights", tmp_path / name)
+
+
+def test_an_earlier_run_by_its_id(finished_run, tmp_path):
+    lines = []
+    run = api.run(
+        "mlp", weights=finished_run.id, params={"widths": [16]}, limit=60, lr=1e-3, epochs=1,
+        runs=finished_run.folder.parent, say=lines.append, head="linear",
+    )  # fmt: skip
+    assert any("4 tensors loaded, none new" in line for line in lines)
+    assert run.recipe.weights == str(finished_run.folder)
+    assert len(run.input["weights_sha256"]) == 64
+    with pytest.raises(ModelError, match="are not those of cnn"):
+        setup.prepare(Recipe(model="cnn", weights=str(finished_run.folder), limit=60))
+
+
+def test_a_finished_run_needs_its_first_weights_no_more(saved):
+    folder, _ = saved
+    file = folder / "four.safetensors"
+    run = api.run("cnn", params=CNN, weights=str(file), limit=60, lr=1e-3, epochs=1, runs=folder / "runs")
+    said = run.predict(run.predictions["mistake_pixels"][0])
+    file.unlink()
+    assert api.load_run(run.folder).predict(run.predictions["mistake_pixels"][0]) == said

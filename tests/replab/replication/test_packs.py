@@ -1,0 +1,167 @@
+"""Every published row: parses, has its facts, builds at the published size with the published parameter count."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from published_tiny import load
+
+from replab import api
+from replab.errors import RecipeError, UnknownName
+from replab.explain import inside as explain
+from replab.replication.packs import parse, published, select
+from replab.report import report
+from replab.training import experiment as setup
+
+ROWS = published().rows
+RUNNABLE = [row for row in ROWS.values() if not row.not_run]
+# one row for each model on each backend: the cheapest that there is
+EACH_MODEL = list({(row.recipe.model, row.recipe.backend): row for row in reversed(RUNNABLE)}.values())
+
+IDS = """\
+notes/mlp notes/cnn notes/cnn-b notes/resnet18 notes/resnet18-finetune notes/nanovit-p4 notes/nanovit-p2
+notes/nanovit-p2-h3 notes/vit-b16-probe notes/patch-lstm notes/vae-faces notes/vae-kmeans notes/cvae notes/cvae-head
+notes/vq-vae notes/dcgan notes/acgan lab9/mlp4 lab9/cnn64 lab9/resnet9 mnist-lab/conv1 mnist-lab/conv1-lr002
+mnist-lab/conv1-lr05 mnist-lab/conv1-wd4 mnist-lab/conv1-wd2 mnist-lab/conv2 mnist-lab/conv2-leaky mnist-lab/resnet8
+mnist-lab/vit numpy-lab/fcn numpy-lab/lenet numpy-lab/lenet-mse numpy-lab/lenet-nobn numpy-lab/lenet-noaug"""
+
+
+@pytest.fixture(autouse=True)
+def tiny(monkeypatch):
+    monkeypatch.setattr(setup, "load", load)
+
+
+def test_every_published_experiment_has_a_row():
+    assert set(IDS.split()) <= set(ROWS)
+
+
+@pytest.mark.parametrize("row", RUNNABLE, ids=lambda row: row.id)
+def test_builds_with_the_published_parameter_count(row):
+    ready = setup.prepare(row.recipe)  # puts a batch through the model
+    found = sum(p.numel() for p in ready.fresh_model().parameters())
+    assert row.parameters in (None, found)
+    assert row.recipe.lr is not None
+    assert row.recipe.epochs is not None
+
+
+def test_rows_without_a_parameter_count_are_ours_or_did_not_print_one():
+    assert {r.id for r in RUNNABLE if r.parameters is None and not r.variant_of} == {
+        "numpy-lab/lenet-nobn",
+        "notes/vq-vae",
+        "notes/dcgan",
+        "notes/acgan",
+    }
+
+
+@pytest.mark.parametrize("row", EACH_MODEL, ids=lambda row: row.id)
+def test_fast_run_through_every_stage(row, tmp_path, monkeypatch):
+    monkeypatch.setattr(report, "draw", lambda record: ["samples"])  # pictures have their own tests
+    monkeypatch.setattr(explain, "SHOWN", 1)
+    run = api.run(recipe=row.recipe.fast(), runs=tmp_path, quiet=True)
+    assert run.finished
+    assert run.facts["parameters"] == (row.parameters or run.facts["parameters"])
+    assert run.chosen.backend == row.recipe.backend
+    assert ("test accuracy" if row.recipe.task == "auto" else "samples") in run.report
+
+
+def test_every_row_says_what_was_published_and_where_it_stands():
+    for row in ROWS.values():
+        said = any(f.published is not None for f in row.figures) or row.published or row.variant_of
+        assert said, row.id
+        assert row.hardware, row.id
+        assert row.not_run or row.figures, row.id
+        if row.variant_of:
+            assert row.variant_of in ROWS, row.id
+            assert row.notes, row.id
+
+
+def test_where_the_published_way_was_wrong_the_right_way_stands_beside_it():
+    for name in ("lab9/mlp4", "lab9/cnn64", "lab9/resnet9", "mnist-lab/resnet8", "mnist-lab/vit", "numpy-lab/lenet"):
+        ways = {figure.right for figure in ROWS[name].figures}
+        assert ways == {True, False}, name
+    assert ROWS["notes/patch-lstm-ends"].recipe.params["readout"] == "ends"
+    assert ROWS["notes/patch-lstm-ends"].variant_of == "notes/patch-lstm"
+
+
+def test_the_search_of_the_notes_is_their_protocol():
+    recipe = ROWS["notes/cnn"].search_recipe()
+    found = recipe.search
+    assert (recipe.lr, recipe.epochs, recipe.batch_size, recipe.optimizer) == (None, None, 128, "adam")
+    assert (found.trials, found.max_epochs, found.patience, found.fraction, found.validation) == (20, 50, 5, 0.2, 0.2)
+    assert not found.prune
+    assert found.lr == pytest.approx((math.exp(-10), math.exp(-4)))
+    with pytest.raises(RecipeError, match="fixed settings"):
+        ROWS["lab9/mlp4"].search_recipe()
+
+
+def test_the_augmented_copy_doubles_the_training_images_alone():
+    with_copy = setup.prepare(ROWS["numpy-lab/fcn"].recipe).data
+    without = setup.prepare(ROWS["numpy-lab/fcn"].recipe.replace(augmented_copy="")).data
+    n = len(without.train)
+    assert len(with_copy.train) == 2 * n
+    assert (with_copy.train.pixels[:n] == without.train.pixels).all()
+    assert (with_copy.train.pixels[n:] != without.train.pixels).any()
+    assert (with_copy.train.labels[n:] == without.train.labels).all()
+    assert (with_copy.test.pixels == without.test.pixels).all()
+    assert with_copy.fingerprint != without.fingerprint
+
+
+def test_an_augmented_copy_is_not_searched_with():
+    with pytest.raises(RecipeError, match="augmented_copy leaves nothing to search"):
+        ROWS["numpy-lab/fcn"].recipe.replace(lr=None)
+
+
+def test_globs_keep_the_files_order_and_unknown_names_are_helped():
+    assert [r.id for r in select(["mnist-lab/conv2*", "notes/mlp"], ROWS)] == [
+        "notes/mlp",
+        "mnist-lab/conv2",
+        "mnist-lab/conv2-leaky",
+    ]
+    with pytest.raises(UnknownName, match="Did you mean 'lab9/resnet9'"):
+        select(["lab9/resnet"], ROWS)
+
+
+SOURCE = '[source.s]\ntitle = "S"\ntolerance = {accuracy = 0.5, loss = 0.1}\n[source.s.recipe]\nlr = 0.1\nepochs = 2\n'
+
+
+def test_rows_take_their_sources_recipe_and_tolerance():
+    text = SOURCE + '[[row]]\nid = "s/a"\nrecipe = {epochs = 3}\n'
+    text += (
+        'figures = [{measure = "test_accuracy"}, {measure = "test_loss"}, {measure = "test_loss", tolerance = 2.0}]\n'
+    )
+    row = parse(text).rows["s/a"]
+    assert (row.recipe.lr, row.recipe.epochs) == (0.1, 3)
+    assert [f.tolerance for f in row.figures] == [0.5, 0.1, 2.0]
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ('[[row]]\nid = "s/a"\ncolour = 1\n', "no such key colour"),
+        ('[[row]]\nid = "t/a"\n', "source must be one of s"),
+        ('[[row]]\nid = "s/a"\n[[row]]\nid = "s/a"\n', "s/a twice"),
+        ('[[row]]\nid = "s/a"\nfigures = [{measure = "luck"}]\n', "no measure named 'luck'"),
+        ('[[row]]\nid = "s/a"\nfigures = [{measure = "test_loss", odd = 1}]\n', "no such key odd"),
+        ('[[row]]\nid = "s/a"\nrecipe = {learning = 1}\n', "no recipe key named 'learning'"),
+        (
+            '[[row]]\nid = "s/a"\n[[claim]]\nid = "s/c"\nwords = "w"\n'
+            'checks = [{runs = ["s/b"], control = ["s/a"], expect = "higher"}]\n',
+            "no published row named 's/b'",
+        ),
+        (
+            '[[row]]\nid = "s/a"\n[[claim]]\nid = "s/c"\nwords = "w"\n'
+            'checks = [{runs = ["s/a"], control = ["s/a"], expect = "prettier"}]\n',
+            "expect must be higher, lower or within",
+        ),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(more, said):
+    with pytest.raises((RecipeError, UnknownName), match=said):
+        parse(SOURCE + more)
+
+
+def test_every_claim_can_be_tested_or_says_why_not():
+    for claim in published().claims.values():
+        assert bool(claim.checks) != bool(claim.not_run), claim.id
+        assert claim.control, claim.id

@@ -1,0 +1,111 @@
+"""Comparison of runs: order, Pareto front, paired tests with a known answer."""
+
+import csv
+import io
+import shutil
+
+import numpy as np
+import pytest
+
+from replab import api
+from replab.errors import UnknownName
+from replab.runs import compare as comparison
+from replab.runs.statistics import mcnemar, wilson
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("runs")
+    return [api.run(m, limit=120, lr=1e-3, epochs=e, runs=folder) for m, e in (("mlp", 3), ("fcn", 1), ("mlp", 1))]
+
+
+def test_rows_are_sorted_and_say_who_is_best(runs):
+    rows = comparison.table(runs)
+    assert [r["accuracy"] for r in rows] == sorted((r["accuracy"] for r in rows), reverse=True)
+    assert [r["best"] for r in rows].count(True) == 1
+    assert rows[0]["best"]
+    assert all(r["low"] <= r["accuracy"] <= r["high"] for r in rows)
+    fastest = comparison.table(runs, sort="seconds")
+    assert fastest[0]["seconds"] == min(r["seconds"] for r in rows)
+    assert fastest[0]["pareto"]
+
+
+def test_an_unknown_column_is_refused(runs):
+    with pytest.raises(UnknownName, match="accuracy"):
+        comparison.table(runs, sort="acuracy")
+
+
+def test_domination():
+    def made(accuracy, seconds):
+        return {"accuracy": accuracy, "seconds": seconds}
+
+    assert comparison.dominates(made(0.9, 1), made(0.8, 2))
+    assert comparison.dominates(made(0.9, 1), made(0.9, 2))
+    assert not comparison.dominates(made(0.9, 2), made(0.8, 1))
+    assert not comparison.dominates(made(0.9, 1), made(0.9, 1))
+    assert not comparison.dominates(made(None, 1), made(0.9, 1))
+
+
+def test_csv_reads_back(runs):
+    rows = list(csv.DictReader(io.StringIO(comparison.to_csv(comparison.table(runs)))))
+    assert {r["run"] for r in rows} == {r.id for r in runs}
+    assert {float(r["accuracy"]) for r in rows} == {r.metrics["accuracy"] for r in runs}
+
+
+def test_pictures(runs, tmp_path):
+    paths = comparison.draw(runs, tmp_path / "new")
+    assert [p.name for p in paths] == ["comparison.png", "accuracy-against-time.png"]
+    assert all(p.stat().st_size > 5000 for p in paths)
+    assert len(set(comparison.unique_names(runs))) >= 2
+
+
+def test_mcnemar_known_answers():
+    """10 images right in one only, split 10 to 0: 2 * 0.5**10. Split 5 to 5: no evidence at all."""
+    a, b = np.array([True] * 10 + [False] * 5), np.array([False] * 10 + [False] * 5)
+    assert mcnemar(a, b) == pytest.approx(2 * 0.5**10)
+    half = np.array([True] * 5 + [False] * 5)
+    assert mcnemar(half, ~half) == 1.0
+    assert mcnemar(half, half) == 1.0
+
+
+def test_mcnemar_agrees_with_the_binomial_test():
+    from scipy.stats import binomtest
+
+    rng = np.random.default_rng(0)
+    for share in (0.5, 0.6, 0.8):
+        a, b = rng.random(300) < share, rng.random(300) < 0.5
+        only_a, only_b = int((a & ~b).sum()), int((b & ~a).sum())
+        assert mcnemar(a, b) == pytest.approx(binomtest(only_a, only_a + only_b).pvalue, rel=1e-6)
+
+
+def test_wilson_known_answer():
+    low, high = wilson(90, 100)
+    assert (round(low, 4), round(high, 4)) == (0.8256, 0.9448)
+    assert wilson(0, 0) == (0.0, 1.0)
+    assert wilson(10, 10)[1] == pytest.approx(1.0)
+
+
+def test_the_commands(runs, replab, in_tmp):
+    folder = runs[0].folder.parent
+    code, out, _ = replab("leaderboard", "--runs", folder, "--model", "fcn", "--figures", "pictures")
+    assert code == 0
+    assert "fcn" in out
+    assert "mlp" not in out.split("*")[0]
+    assert (in_tmp / "pictures" / "comparison.png").is_file()
+    code, out, _ = replab("leaderboard", "--runs", folder, "--csv")
+    assert out.startswith("model,data,accuracy")
+    code, out, _ = replab("leaderboard", "--runs", in_tmp / "none")
+    assert code == 0
+    assert "no finished runs" in out
+
+
+def test_a_broken_run_is_left_out_and_named(a_run, replab):
+    runs = a_run.folder.parent
+    broken = runs / "20260101-000000-mlp-digits"
+    shutil.copytree(a_run.folder, broken)
+    (broken / "metrics.json").write_text("{")
+    code, out, err = replab("leaderboard", "--runs", runs)
+    assert code == 0
+    assert a_run.id in out
+    assert err.startswith("left out: ")
+    assert broken.name in err

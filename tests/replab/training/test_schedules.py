@@ -1,0 +1,70 @@
+"""Schedules against torch's schedulers, step by step."""
+
+import pytest
+import torch
+
+from replab.settings.recipe import Recipe
+from replab.training import schedules as schedule
+from replab.training.loop import set_rate
+
+
+def optimizer(name, lr):
+    weight = torch.nn.Parameter(torch.zeros(2))
+    weight.grad = torch.ones(2)
+    kind = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW, "sgd": torch.optim.SGD}[name]
+    return kind([weight], lr=lr, **({"momentum": 0.9} if name == "sgd" else {}))
+
+
+def settings(optimizer):
+    group = optimizer.param_groups[0]
+    return group["lr"], group["betas"][0] if "betas" in group else group["momentum"]
+
+
+@pytest.mark.parametrize("name", ["adam", "adamw", "sgd"])
+@pytest.mark.parametrize("total", [7, 10, 100])
+@pytest.mark.parametrize("lr", [0.01, 3e-4])
+def test_one_cycle_is_torchs(name, total, lr):
+    theirs, ours = optimizer(name, lr), optimizer(name, lr)
+    scheduler = torch.optim.lr_scheduler.OneCycleLR(theirs, lr, total_steps=total)
+    recipe = Recipe(lr=lr, epochs=1, schedule="one-cycle", optimizer=name)
+    for step in range(total):
+        set_rate(ours, recipe, step, total)
+        assert settings(ours) == pytest.approx(settings(theirs), rel=1e-9)
+        theirs.step()
+        if step + 1 < total:
+            scheduler.step()
+
+
+@pytest.mark.parametrize("total", [1, 2, 9, 50])
+def test_cosine_is_torchs(total):
+    theirs, ours = optimizer("adam", 0.1), optimizer("adam", 0.1)
+    scheduler = torch.optim.lr_scheduler.CosineAnnealingLR(theirs, T_max=total)
+    recipe = Recipe(lr=0.1, epochs=1, schedule="cosine")
+    for step in range(total):
+        set_rate(ours, recipe, step, total)
+        assert settings(ours) == pytest.approx(settings(theirs), rel=1e-9)
+        theirs.step()
+        scheduler.step()
+
+
+def test_constant_leaves_the_optimizer_alone():
+    sgd = optimizer("sgd", 0.1)
+    for step in range(5):
+        set_rate(sgd, Recipe(lr=0.5), step, 5)
+        assert settings(sgd) == (0.1, 0.9)
+    assert schedule.rate("constant", 3, 5, 0.5) == 0.5
+    assert schedule.momentum("cosine", 3, 5) is None
+
+
+@pytest.mark.parametrize("total", [1, 2, 3, 4])
+def test_one_cycle_of_very_few_steps_stays_within_its_rates(total):
+    """torch divides by zero or looks beyond its phases here; a run of one batch must still train."""
+    rates = [schedule.rate("one-cycle", step, total, 1.0) for step in range(total)]
+    assert all(1 / 25e4 * 0.999 <= rate <= 1 for rate in rates)
+    assert any(rate >= 1 / 25 for rate in rates)
+
+
+def test_plain_sgd_gets_no_momentum_from_one_cycle():
+    sgd = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=0.1)
+    set_rate(sgd, Recipe(lr=0.1, epochs=1, schedule="one-cycle", optimizer="sgd"), 3, 10)
+    assert sgd.param_groups[0]["momentum"] == 0
