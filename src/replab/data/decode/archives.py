@@ -77,9 +77,7 @@ def cifar_forms(folder: str, archive: str, train: list[str], test: str, meta: st
     return [Form(tuple(names), read_unpacked), Form((f"{archive}.tar.gz",), read_archive)]
 
 
-def load(
-    name: str, forms: list[Form], torchvision_name: str, size: int | None, constants: Constants | None
-) -> Dataset:
+def load(name: str, forms: list[Form], torchvision_name: str, size: int | None, constants: Constants | None) -> Dataset:
     """From the first form that is there and whole; the last form is the one that is downloaded."""
     root = data_root()
     problem: object = None
