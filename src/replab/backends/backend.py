@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -44,16 +42,6 @@ class Backend:
             return torch.autocast("cuda", dtype=torch.bfloat16)
         return contextlib.nullcontext()
 
-    def optimizer(self, name: str, params: list[Any], lr: float, weight_decay: float, momentum: float) -> Any:
-        """Fused where torch has it: one pass over each parameter instead of ten."""
-        first = params[0]["params"][0] if isinstance(params[0], dict) else params[0]  # groups with rates of their own
-        more: dict[str, Any] = {"fused": True} if self.name == "torch" and first.device.type in ("cpu", "cuda") else {}
-        if name == "sgd":
-            more["momentum"] = momentum
-        kind = {"adam": self.lib.optim.Adam, "adamw": self.lib.optim.AdamW, "sgd": self.lib.optim.SGD}[name]
-        kind = without_compiler(kind) if self.name == "torch" else kind
-        return kind(params, lr=lr, weight_decay=weight_decay, **more)
-
 
 def array(tensor: Any) -> np.ndarray:
     """A tensor of either backend as a NumPy array in float32 or its integer type."""
@@ -61,18 +49,6 @@ def array(tensor: Any) -> np.ndarray:
     if isinstance(tensor, torch.Tensor):
         tensor = tensor.cpu().float() if tensor.is_floating_point() and tensor.dtype != torch.float64 else tensor.cpu()
     return np.asarray(tensor.numpy())
-
-
-@cache
-def without_compiler(kind: Any) -> Any:
-    """torch's optimiser without the import of torch's compiler, which takes two seconds and which nothing here uses.
-
-    torch imports it in every step, to break the compiled graph there, and in four methods, to mark them as not to be
-    compiled. The methods under those wrappers are the same.
-    """
-    names = ("add_param_group", "load_state_dict", "state_dict", "zero_grad")
-    methods = {name: inspect.unwrap(getattr(kind, name)) for name in names}
-    return type(kind.__name__, (kind,), methods | {"step": torch.no_grad()(inspect.unwrap(kind.step))})
 
 
 def get(name: str) -> Backend:

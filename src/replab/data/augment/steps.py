@@ -1,0 +1,107 @@
+"""Augmentations of whole batches, by name: `parse("flip,crop=4")` → steps → `apply`.
+
+An augmentation is a function `(x, generator, black, *numbers) -> x` under `@augmentation`, in a file of this folder.
+x is a normalised batch (B, C, H, W); `generator` is the CPU generator all draws come from; `black` (1, C, 1, 1) is the
+normalised value of a 0 pixel and fills what comes in from outside the image. One that mixes labels
+(`@augmentation(mixes_labels=True)`) returns a Mixed.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from replab.errors import RecipeError, UnknownName
+from replab.registry import Kind
+
+augmentation = Kind("augmentation", "replab.data.augment", "augmentation", "known: {names}")
+
+
+class Step(NamedTuple):
+    """One augmentation and its arguments."""
+
+    name: str
+    args: tuple[float, ...] = ()
+
+
+class Mixed(NamedTuple):
+    """A batch whose images are `share` themselves and 1 - share their partners."""
+
+    x: Tensor
+    partner: Tensor  # (B,) int64
+    share: float
+
+
+def parse(text: str | Sequence[str | Step]) -> tuple[Step, ...]:
+    """`"flip,crop=4"`, or a sequence of such parts, → steps, checked. Arguments are separated by colons."""
+    parts = [p.strip() for p in text.split(",")] if isinstance(text, str) else list(text)
+    return tuple(part if isinstance(part, Step) else _step(part) for part in parts if part)
+
+
+def spell(steps: Sequence[Step]) -> str:
+    """What parse reads: `"flip,crop=4"`."""
+    return ",".join(s.name + ("=" + ":".join(f"{a:g}" for a in s.args) if s.args else "") for s in steps)
+
+
+def apply(
+    x: Tensor, steps: Sequence[Step], generator: torch.Generator, black: Tensor, target: Tensor | None = None
+) -> tuple[Tensor, Tensor | None]:
+    """(images, mixed targets or None). `target`: the labels as (B, classes), for steps that mix them."""
+    mixed = None
+    for name, args in steps:
+        found = augmentation.get(name)(x, generator, black, *args)
+        if isinstance(found, Mixed):
+            assert target is not None
+            target = mixed = found.share * target + (1 - found.share) * target[found.partner]
+            found = found.x
+        x = found
+    return x, mixed
+
+
+def mixes_labels(steps: Sequence[Step]) -> bool:
+    return any(getattr(augmentation.get(step.name), "mixes_labels", False) for step in steps)
+
+
+def drawn_share(alpha: float, generator: torch.Generator) -> float:
+    """A number from Beta(alpha, alpha), by the batch's own generator."""
+    if alpha == 0:
+        return 1.0
+    seed = int(torch.randint(0, 2**31, (1,), generator=generator))
+    return float(np.random.default_rng(seed).beta(alpha, alpha))
+
+
+def _step(text: str) -> Step:
+    name, _, numbers = text.partition("=")
+    name = name.strip()
+    try:
+        function = augmentation.get(name)
+    except UnknownName as error:
+        raise RecipeError(str(error)) from None
+    parameters = list(inspect.signature(function, eval_str=True).parameters.values())[3:]
+    usage = name + ("=" + ":".join(defaults) if (defaults := _defaults(parameters)) else "")
+    try:
+        args = tuple(float(n) for n in numbers.split(":")) if numbers.strip() else ()
+    except ValueError:
+        raise RecipeError(f"augmentation {text!r}: arguments must be numbers, as in {usage}") from None
+    if len(args) > len(parameters):
+        raise RecipeError(f"augmentation {text!r}: at most {len(parameters)} numbers, got {len(args)}: {usage}")
+    if not all(0 <= a < 1e4 for a in args):
+        raise RecipeError(f"augmentation {text!r}: arguments must be from 0 to 10,000; use {usage}")
+    for parameter, value in zip(parameters, args):
+        if parameter.annotation is int and value != int(value):
+            raise RecipeError(f"augmentation {text!r}: must be a whole number of pixels, as in {usage}")
+        limit = getattr(function, "limits", {}).get(parameter.name)
+        if limit is not None and value >= limit:
+            raise RecipeError(
+                f"augmentation {text!r}: the {parameter.name} must be below {limit:g}, got {value:g}; use {usage}"
+            )
+    return Step(name, tuple(int(a) if p.annotation is int else a for p, a in zip(parameters, args)))
+
+
+def _defaults(parameters: Sequence[inspect.Parameter]) -> list[str]:
+    return [f"{p.default:g}" for p in parameters if p.default is not None]
