@@ -53,9 +53,10 @@ def array(tensor: Any) -> np.ndarray:
 
 def get(name: str) -> Backend:
     if name == "torch":
-        from mytorch import memory  # noqa: F401  keeps freed memory: its own words say why, and how to prevent it
+        from replab.backends.allocator import keep_freed_memory
         from replab.backends.user_file import import_file
 
+        keep_freed_memory()
         return Backend("torch", torch, lambda t: t, importlib.import_module, import_file)
     import mytorch
     from mytorch.compat import import_as_torch

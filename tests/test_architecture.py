@@ -1,0 +1,169 @@
+"""The law of the house: imports point up the list of rooms, no module reaches itself, and light rooms stay light."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections import Counter
+from functools import cache
+from pathlib import Path
+from textwrap import dedent
+
+SRC = Path(__file__).resolve().parents[1] / "src"
+
+# A module imports from its own room and from those above it. Names in one line share a room.
+ROOMS = [
+    ("errors", "registry", "files"),
+    ("settings",),
+    ("records",),
+    ("backends",),
+    ("data",),
+    ("models",),
+    ("figures",),
+    ("tasks",),
+    ("training",),
+    ("search",),
+    ("explain",),
+    ("runs",),
+    ("report",),
+    ("pipeline",),
+    ("api",),
+    ("__init__",),  # `import replab`: the names of the api
+    ("replication",),
+    ("web",),
+    ("cli", "__main__"),
+]
+RANK = {name: rank for rank, room in enumerate(ROOMS) for name in room}
+
+# Folders that grow by one file per entry: one model, one picture, one data set, one published source.
+ONE_FILE_PER_ENTRY = {"models/zoo", "figures", "data/sources", "replication/packs"}
+MOST_FILES = 13  # of any other folder, __init__.py apart
+
+# Imports that still point the wrong way. An entry that is no longer needed fails too.
+WRONG_WAYS: set[tuple[str, str]] = {
+    ("replab.data.inspect", "replab.figures.gallery"),
+    ("replab.explain.inside", "replab.runs.run"),
+    ("replab.figures.calibration", "replab.runs.statistics"),
+    ("replab.records.record", "replab.search.search"),
+    ("replab.replication.ledger", "replab.replication.ledger_text"),
+    ("replab.runs.run", "replab.api"),
+    ("replab.runs.run", "replab.pipeline"),
+    ("replab.runs.run", "replab.report.report"),
+    ("replab.settings.rules", "replab.settings.recipe"),
+    ("replab.training.cost", "replab.search.search"),
+    ("replab.training.experiment", "replab.search.search"),
+    ("replab.training.features", "replab.search.search"),
+}
+
+
+@cache
+def modules() -> dict[str, Path]:
+    """Dotted name → file; a package is its __init__.py."""
+    files = {path: ".".join(path.relative_to(SRC).with_suffix("").parts) for path in SRC.glob("replab/**/*.py")}
+    return {name.removesuffix(".__init__"): path for path, name in files.items()}
+
+
+@cache
+def imports(name: str) -> frozenset[str]:
+    """The modules of replab that a module names in an import: at its top, in functions, and for types only."""
+    path, targets = modules()[name], set()
+    package = name if path.name == "__init__.py" else name.rpartition(".")[0]
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            targets |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            above = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
+            base = ".".join([*above, *([node.module] if node.module else [])])
+            inner = {f"{base}.{alias.name}" for alias in node.names}
+            targets |= {target if target in modules() else base for target in inner}
+    return frozenset(target for target in targets if target in modules() and target != name)
+
+
+def room(name: str) -> str:
+    """replab.data.load → data; the package itself → __init__."""
+    return name.split(".")[1] if "." in name else "__init__"
+
+
+def test_every_module_stands_in_a_room():
+    strangers = {room(name) for name in modules()} - RANK.keys()
+    assert not strangers, f"no room is called {', '.join(sorted(strangers))}: ROOMS above has the order"
+
+
+def test_imports_point_up_the_list_of_rooms():
+    all_ = {(a, b) for a in modules() for b in imports(a)}
+    new = sorted(f"{a} imports {b}" for a, b in all_ - WRONG_WAYS if RANK[room(a)] < RANK[room(b)])
+    assert not new, f"{room_order()}\n" + "\n".join(new)
+    gone = sorted(f"{a} → {b}" for a, b in WRONG_WAYS - all_)
+    assert not gone, "dissolved, to be taken off WRONG_WAYS: " + ", ".join(gone)
+
+
+def room_order() -> str:
+    return "a module may import its own room and those before it: " + " < ".join("/".join(names) for names in ROOMS)
+
+
+def test_no_module_imports_itself_by_way_of_others():
+    """Lazy imports count: a cycle that is put off to run time is still two modules that are one."""
+    way: list[str] = []
+    done: set[str] = set()
+    cycles = []
+
+    def visit(name: str) -> None:
+        if name in way:
+            cycles.append(" → ".join([*way[way.index(name) :], name]))
+        elif name not in done:
+            way.append(name)
+            for target in sorted(imports(name)):
+                if (name, target) not in WRONG_WAYS:
+                    visit(target)
+            done.add(way.pop())
+
+    for name in sorted(modules()):
+        visit(name)
+    assert not cycles, "\n".join(cycles)
+
+
+def test_folders_stay_small():
+    counts = Counter(path.parent for path in modules().values() if path.name != "__init__.py")
+    large = {folder.relative_to(SRC / "replab").as_posix(): n for folder, n in counts.items() if n > MOST_FILES}
+    assert not {folder: n for folder, n in large.items() if folder not in ONE_FILE_PER_ENTRY}
+
+
+def loaded(code: str, *prefixes: str) -> list[str]:
+    """Modules under these names that a fresh process has imported after running the code."""
+    shown = f"\nimport sys\nprint('loaded:', *sorted(m for m in sys.modules if m.split('.')[0] in {prefixes!r}))"
+    done = subprocess.run([sys.executable, "-c", dedent(code) + shown], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.rpartition("loaded:")[2].split()
+
+
+# Rooms of which every module loads without torch and optuna. Of tasks only the protocol does: a task computes.
+LIGHT = ("errors", "registry", "files", "settings", "figures")
+
+
+def test_light_rooms_need_neither_torch_nor_optuna():
+    """Reading runs, listing and refusals stay quick."""
+    light = [name for name in sorted(modules()) if room(name) in LIGHT or name in ("replab", "replab.tasks.base")]
+    code = "\n".join(f"import {name}" for name in light)
+    assert loaded(code, "torch", "optuna", "mytorch", "torchvision", "sklearn") == []
+
+
+def test_a_torch_run_imports_nothing_of_mytorch():
+    code = """
+        from replab import api
+        api.run("mlp", limit=60, lr=1e-3, epochs=1, params={"widths": [8]}, quiet=True)
+    """
+    assert loaded(code, "mytorch") == []
+
+
+def test_mytorch_imports_only_numpy():
+    """And torch in one function, which hands tensors over to it."""
+    outside = set()
+    for path in SRC.glob("mytorch/**/*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                outside |= {alias.name.partition(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and not node.level:
+                outside.add((node.module or "").partition(".")[0])
+    assert outside - set(sys.stdlib_module_names) - {"mytorch"} == {"numpy", "torch"}
+    assert loaded("import mytorch, mytorch.nn, mytorch.optim, mytorch.serialization", "torch", "replab", "scipy") == []
