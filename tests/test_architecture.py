@@ -46,7 +46,6 @@ WRONG_WAYS: set[tuple[str, str]] = {
     ("replab.explain.inside", "replab.runs.run"),
     ("replab.figures.calibration", "replab.runs.statistics"),
     ("replab.records.record", "replab.search.search"),
-    ("replab.replication.ledger", "replab.replication.ledger_text"),
     ("replab.runs.run", "replab.api"),
     ("replab.runs.run", "replab.pipeline"),
     ("replab.runs.run", "replab.report.report"),

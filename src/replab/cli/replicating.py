@@ -31,7 +31,7 @@ def replicate(
 ) -> None:
     """Run published experiments again, and say what holds."""
     from replab.errors import RecipeError
-    from replab.replication import ledger
+    from replab.replication import results as ledger
     from replab.replication.packs import published, select
 
     known = published()
@@ -41,7 +41,7 @@ def replicate(
         return
     chosen = select(rows, known.rows) if rows else []
     if list_ or not rows:
-        print_ledger(known, ledger.read(results), {row.id for row in chosen} or None)
+        print_ledger(known, ledger.read(ledger.to_show(results)), {row.id for row in chosen} or None)
         return
     absent = [row for row in chosen if row.not_run]
     if len(absent) == len(chosen):

@@ -1,51 +1,17 @@
-"""The ledger: published beside measured. results/rows.jsonl is what was measured; the rest is generated from it."""
+"""The ledger's lines: published beside measured, and the verdict on each."""
 
 from __future__ import annotations
 
-import dataclasses
-import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
-from hashlib import sha256
-from pathlib import Path
 from typing import Any
 
-from replab.errors import RunError
 from replab.replication import claims
+from replab.replication.entry import FIXED, Entry
 from replab.replication.measures import MEASURES
 from replab.replication.packs import Claim, Figure, Published, Row
 from replab.replication.verdict import Summary, summarise, word_and_reason
-from replab.settings.recipe import Recipe
-
-RAW = "rows.jsonl"
-FIXED, SEARCH = "published settings", "whole search"
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One finished seed of one row."""
-
-    id: str
-    way: str  # FIXED or SEARCH
-    seed: int
-    values: Mapping[str, Sequence[float | None]]  # measure → [value, standard error within the run]
-    data: str  # the variant it was measured on
-    epochs: int
-    lr: float
-    minutes: float
-    hardware: str
-    commit: str
-    command: str
-    recipe: str  # identity(): what it was measured with
-    size: int | None = None  # images of another size than the row's,
-    limit: int | None = None  # or but so many of them
-
-    @property
-    def images(self) -> str:
-        """The data set, and in what it differs from the row's: to every verdict that is another data set."""
-        name = self.data if self.size is None else f"{self.data} at {self.size}x{self.size}"
-        return name if self.limit is None else f"{self.limit:,} images of {name}"
 
 
 @dataclass(frozen=True)
@@ -65,54 +31,6 @@ class Group:
     def summary(self, measure: str) -> Summary | None:
         kept = [e.values[measure] for e in self.entries if measure in e.values]
         return summarise([float(k[0] or 0.0) for k in kept], [k[1] for k in kept]) if kept else None
-
-
-def identity(recipe: Recipe) -> str:
-    """The same for the same run, on whatever device and whatever folder the data lies in."""
-    default, values = dataclasses.asdict(Recipe()), dataclasses.asdict(recipe)
-    values["search"] = {k: v for k, v in values["search"].items() if v != default["search"][k]}
-    kept = {k: v for k, v in values.items() if k != "device" and v != default[k] and v != {}}
-    kept["data"] = Path(recipe.data).name.removesuffix(".zip")  # what a Dataset of it is called
-    return sha256(json.dumps(kept, sort_keys=True).encode()).hexdigest()[:16]
-
-
-def read(results: Path) -> list[Entry]:
-    path = results / RAW
-    lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
-    try:
-        return [Entry(**json.loads(line)) for line in lines]
-    except (TypeError, json.JSONDecodeError) as error:
-        raise RunError(f"{path} is not what replab replicate wrote: {error}; restore it from version control") from None
-
-
-def append(results: Path, entry: Entry, known: Published) -> None:
-    """Add a finished seed and generate the ledger again; several processes may do so at once."""
-    results.mkdir(parents=True, exist_ok=True)
-    with open(results / RAW, "a", encoding="utf-8") as file:
-        try:
-            import fcntl
-
-            fcntl.flock(file, fcntl.LOCK_EX)
-        except ImportError:  # Windows: one process at a time then
-            pass
-        file.write(json.dumps(dataclasses.asdict(entry), ensure_ascii=False) + "\n")
-        file.flush()
-        write(results, known)
-
-
-def write(results: Path, known: Published) -> None:
-    """ledger.csv, LEDGER.md, and the table in the README beside the folder, where it has the marks for one."""
-    from replab.records.record import write_atomic
-    from replab.replication import ledger_text
-
-    for name, text in ledger_text.files(known, read(results)).items():
-        write_atomic(results / name, text.encode())
-    readme = results.resolve().parent / "README.md"
-    if readme.is_file():
-        old = readme.read_text(encoding="utf-8")
-        new = ledger_text.with_table(old, ledger_text.readme_table(known, read(results)))
-        if new != old:
-            write_atomic(readme, new.encode())
 
 
 def groups(known: Published, entries: Iterable[Entry]) -> list[Group]:

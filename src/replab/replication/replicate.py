@@ -12,8 +12,8 @@ from typing import Any
 from replab import api
 from replab.errors import RecipeError, ReplabError, RunError
 from replab.records.record import Record
-from replab.replication import ledger
-from replab.replication.ledger import FIXED, SEARCH, Entry
+from replab.replication import results as ledger
+from replab.replication.entry import FIXED, SEARCH, Entry, identity
 from replab.replication.measures import MEASURES
 from replab.replication.packs import Published, Row
 from replab.runs.run import Run
@@ -89,8 +89,8 @@ def replicate(
     """Carry the jobs out. Finished seeds are found again; `fast` ones are measured and not kept."""
     started = perf_counter()
     done = {(e.id, e.recipe): e for e in ledger.read(results)} if not fast else {}
-    finished = [done[key] for job in jobs if (key := (job.row.id, ledger.identity(job.recipe))) in done]
-    todo = [job for job in jobs if (job.row.id, ledger.identity(job.recipe)) not in done]
+    finished = [done[key] for job in jobs if (key := (job.row.id, identity(job.recipe))) in done]
+    todo = [job for job in jobs if (job.row.id, identity(job.recipe)) not in done]
     left_out: list[tuple[Job, str]] = []
     if finished:
         say(f"{len(finished)} of {len(jobs)} are in {results / ledger.RAW} already")
@@ -186,7 +186,7 @@ def measure(run: Run, job: Job) -> Entry:
         hardware=hardware(environment),
         commit=environment.get("commit") or "none",
         command=job.command,
-        recipe=ledger.identity(job.recipe),
+        recipe=identity(job.recipe),
         size=job.recipe.size if job.recipe.size != job.row.recipe.size else None,
         limit=job.recipe.limit if job.recipe.limit != job.row.recipe.limit else None,
     )

@@ -12,19 +12,21 @@ from pathlib import Path
 import pytest
 
 from replab.errors import RunError
-from replab.replication import claims, ledger, ledger_text
+from replab.replication import claims, ledger, ledger_text, results
 from replab.replication.claims import Found
-from replab.replication.ledger import FIXED, SEARCH, Entry
+from replab.replication.entry import FIXED, SEARCH, Entry, identity
 from replab.replication.packs import Check, Claim, parse, published
 from replab.replication.verdict import Summary, judge, summarise, word_and_reason
 from replab.settings.recipe import Recipe
 
 ROOT = Path(__file__).parents[3]
-KNOWN = parse("""
-[source.lab]
+KNOWN = parse(
+    {
+        "lab": """
+[source]
 title = "Lab"
 tolerance = { accuracy = 0.2, loss = 0.1 }
-[source.lab.recipe]
+[source.recipe]
 data = "mnist"
 lr = 0.1
 epochs = 10
@@ -49,7 +51,9 @@ id = "lab/claim"
 words = "a beats b"
 control = "b"
 checks = [{ runs = ["lab/a"], control = ["lab/b"], expect = "higher" }]
-""")
+"""
+    }
+)
 
 
 def entry(name="lab/a", accuracy=90.0, seed=1, **changes) -> Entry:
@@ -239,14 +243,14 @@ def test_a_control_may_be_another_measure_of_the_same_run():
 
 
 def test_files_are_generated_from_the_raw_rows(tmp_path):
-    results = tmp_path / "results"
+    folder = tmp_path / "results"
     (tmp_path / "README.md").write_text("before\n<!-- ledger -->\nstale\n<!-- /ledger -->\nafter\n")
-    ledger.append(results, entry(), KNOWN)
-    ledger.append(results, entry(seed=2, accuracy=90.2), KNOWN)
-    kept = ledger.read(results)
+    results.append(folder, entry(), KNOWN)
+    results.append(folder, entry(seed=2, accuracy=90.2), KNOWN)
+    kept = results.read(folder)
     assert [e.seed for e in kept] == [1, 2]
-    assert (results / "LEDGER.md").read_text() == ledger_text.as_markdown(KNOWN, kept)
-    text = (results / "ledger.csv").read_text()
+    assert (folder / "LEDGER.md").read_text() == ledger_text.as_markdown(KNOWN, kept)
+    text = (folder / "ledger.csv").read_text()
     rows = list(csv.DictReader(io.StringIO(text.split("\n", 1)[1])))
     wanted = {"measured", "n", "spread", "data", "minutes", "hardware", "commit", "command", "verdict"}
     assert wanted <= set(rows[0])
@@ -259,30 +263,36 @@ def test_files_are_generated_from_the_raw_rows(tmp_path):
     assert "stale" not in readme
 
 
+def test_where_nothing_was_measured_the_rows_that_come_with_replab_are_shown(tmp_path):
+    assert results.to_show(tmp_path / "results") == ROOT / "results"
+    results.append(tmp_path / "results", entry(), KNOWN)
+    assert results.to_show(tmp_path / "results") == tmp_path / "results"
+
+
 def test_a_spoiled_raw_file_is_named(tmp_path):
     (tmp_path / "rows.jsonl").write_text('{"id": "lab/a"}\n')
     with pytest.raises(RunError, match=r"rows.jsonl is not what replab replicate wrote"):
-        ledger.read(tmp_path)
+        results.read(tmp_path)
     (tmp_path / "rows.jsonl").write_text("{")
     with pytest.raises(RunError, match=r"rows.jsonl"):
-        ledger.read(tmp_path)
+        results.read(tmp_path)
 
 
 def test_identity_is_of_what_decides_the_numbers():
     recipe = Recipe(model="mlp", lr=0.1, epochs=2)
-    assert ledger.identity(recipe) == ledger.identity(Recipe.from_toml(recipe.to_toml()))
-    assert ledger.identity(recipe) == ledger.identity(recipe.replace(device="cpu"))
-    assert ledger.identity(recipe.replace(data="here/set")) == ledger.identity(recipe.replace(data="there/set.zip"))
+    assert identity(recipe) == identity(Recipe.from_toml(recipe.to_toml()))
+    assert identity(recipe) == identity(recipe.replace(device="cpu"))
+    assert identity(recipe.replace(data="here/set")) == identity(recipe.replace(data="there/set.zip"))
     changed = [recipe.replace(seed=1), recipe.replace(lr=0.2), recipe.replace(search={"trials": 3}),
                recipe.replace(params={"widths": [3]}), recipe.replace(data="mnist")]  # fmt: skip
-    assert len({ledger.identity(r) for r in [recipe, *changed]}) == 6
+    assert len({identity(r) for r in [recipe, *changed]}) == 6
 
 
 # -- the committed ledger --------------------------------------------------------------------------------------------
 
 
 def test_the_committed_ledger_is_what_its_rows_give():
-    kept = ledger.read(ROOT / "results")
+    kept = results.read(ROOT / "results")
     for name, text in ledger_text.files(published(), kept).items():
         assert (ROOT / "results" / name).read_text() == text, f"results/{name}: replab replicate --ledger writes it"
     readme = (ROOT / "README.md").read_text()
@@ -290,10 +300,10 @@ def test_the_committed_ledger_is_what_its_rows_give():
 
 
 def test_the_committed_rows_were_measured_with_todays_recipes():
-    for kept in ledger.read(ROOT / "results"):
+    for kept in results.read(ROOT / "results"):
         row = published().rows[kept.id]
         recipe = row.recipe.replace(epochs=kept.epochs) if kept.way == FIXED else row.search_recipe()
         recipe = recipe.replace(seed=kept.seed, data=kept.data, size=kept.size or recipe.size, limit=kept.limit)
-        assert ledger.identity(recipe) == kept.recipe, f"{kept.id} was changed after seed {kept.seed} was measured"
+        assert identity(recipe) == kept.recipe, f"{kept.id} was changed after seed {kept.seed} was measured"
         assert not re.search(r"(^|[\s=])/|@", kept.hardware + " " + kept.command), json.dumps(kept.command)
         assert kept.command.startswith(f"replab replicate {kept.id} ")

@@ -112,17 +112,17 @@ def test_an_augmented_copy_is_not_searched_with():
         ROWS["numpy-lab/fcn"].recipe.replace(lr=None)
 
 
-def test_globs_keep_the_files_order_and_unknown_names_are_helped():
+def test_globs_keep_the_packs_order_and_unknown_names_are_helped():
     assert [r.id for r in select(["mnist-lab/conv2*", "notes/mlp"], ROWS)] == [
-        "notes/mlp",
         "mnist-lab/conv2",
         "mnist-lab/conv2-leaky",
+        "notes/mlp",
     ]
     with pytest.raises(UnknownName, match="Did you mean 'lab9/resnet9'"):
         select(["lab9/resnet"], ROWS)
 
 
-SOURCE = '[source.s]\ntitle = "S"\ntolerance = {accuracy = 0.5, loss = 0.1}\n[source.s.recipe]\nlr = 0.1\nepochs = 2\n'
+SOURCE = '[source]\ntitle = "S"\ntolerance = {accuracy = 0.5, loss = 0.1}\n[source.recipe]\nlr = 0.1\nepochs = 2\n'
 
 
 def test_rows_take_their_sources_recipe_and_tolerance():
@@ -130,7 +130,7 @@ def test_rows_take_their_sources_recipe_and_tolerance():
     text += (
         'figures = [{measure = "test_accuracy"}, {measure = "test_loss"}, {measure = "test_loss", tolerance = 2.0}]\n'
     )
-    row = parse(text).rows["s/a"]
+    row = parse({"s": text}).rows["s/a"]
     assert (row.recipe.lr, row.recipe.epochs) == (0.1, 3)
     assert [f.tolerance for f in row.figures] == [0.5, 0.1, 2.0]
 
@@ -139,7 +139,7 @@ def test_rows_take_their_sources_recipe_and_tolerance():
     ("more", "said"),
     [
         ('[[row]]\nid = "s/a"\ncolour = 1\n', "no such key colour"),
-        ('[[row]]\nid = "t/a"\n', "source must be one of s"),
+        ('[[row]]\nid = "t/a"\n', "must begin with s/, got 't/a'"),
         ('[[row]]\nid = "s/a"\n[[row]]\nid = "s/a"\n', "s/a twice"),
         ('[[row]]\nid = "s/a"\nfigures = [{measure = "luck"}]\n', "no measure named 'luck'"),
         ('[[row]]\nid = "s/a"\nfigures = [{measure = "test_loss", odd = 1}]\n', "no such key odd"),
@@ -158,7 +158,7 @@ def test_rows_take_their_sources_recipe_and_tolerance():
 )
 def test_what_cannot_be_meant_is_refused(more, said):
     with pytest.raises((RecipeError, UnknownName), match=said):
-        parse(SOURCE + more)
+        parse({"s": SOURCE + more})
 
 
 def test_every_claim_can_be_tested_or_says_why_not():

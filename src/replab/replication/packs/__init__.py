@@ -1,4 +1,12 @@
-"""What was published, read from published.toml: one Row an experiment, one Claim a sentence. Plain values."""
+"""What was published: one pack per source, a TOML file of this folder that is found by being here.
+
+`[source]` says what the source is, and holds the recipe and tolerances that its rows share. Each `[[row]]` is one
+experiment: its recipe is the source's with its own keys on top, and `figures` are the printed numbers, each with the
+measurement (measures.py) that stands beside it; `right = true` marks the right way where the published one was wrong.
+Each `[[claim]]` is a sentence, with the comparisons of rows that decide it. Ids begin with the file's name.
+A tolerance is in the figure's unit; a source's is about two standard errors of one run on its test images, because
+each published number is one run.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +22,7 @@ from replab.errors import RecipeError, UnknownName
 from replab.replication.measures import MEASURES
 from replab.settings.recipe import Recipe
 
-FILE = Path(__file__).with_name("published.toml")
+FOLDER = Path(__file__).parent
 
 
 @dataclass(frozen=True)
@@ -86,24 +94,34 @@ class Published:
 
 @cache
 def published() -> Published:
-    return parse(FILE.read_text(encoding="utf-8"))
+    """Every pack of this folder, by name."""
+    return parse({path.stem: path.read_text(encoding="utf-8") for path in sorted(FOLDER.glob("*.toml"))})
 
 
-def parse(text: str) -> Published:
-    """Rows, claims and sources of a published.toml; unknown keys are refused."""
-    values = tomllib.loads(text)
-    sources = values.pop("source")
-    rows = [_row(row, sources) for row in values.pop("row")]
-    claims = [_claim(claim, {row.id for row in rows}) for claim in values.pop("claim", [])]
-    _no_more(values, "published.toml")
+def parse(packs: Mapping[str, str]) -> Published:
+    """Sources, rows and claims of packs, given as name → TOML. Unknown keys are refused."""
+    values = {name: _toml(name, text) for name, text in packs.items()}
+    sources = {name: pack.pop("source", {}) for name, pack in values.items()}
+    rows = [_row(row, name, sources[name]) for name, pack in values.items() for row in pack.pop("row", [])]
+    known = {row.id for row in rows}
+    claims = [_claim(claim, name, known) for name, pack in values.items() for claim in pack.pop("claim", [])]
+    for name, pack in values.items():
+        _no_more(pack, f"{name}.toml")
     ids = [row.id for row in rows] + [claim.id for claim in claims]
     if twice := {name for name in ids if ids.count(name) > 1}:
-        raise RecipeError(f"published.toml: ids must be unique, got {', '.join(sorted(twice))} twice")
+        raise RecipeError(f"ids of a pack must be unique, got {', '.join(sorted(twice))} twice; rename one of them")
     return Published({r.id: r for r in rows}, {c.id: c for c in claims}, sources)
 
 
+def _toml(name: str, text: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise RecipeError(f"the pack {name}.toml is not valid TOML: {error}") from None
+
+
 def select(patterns: Iterable[str], known: Mapping[str, Row]) -> list[Row]:
-    """Rows by id or glob, in the file's order; a pattern that fits none is an error."""
+    """Rows by id or glob, in the packs' order; a pattern that matches none is an error."""
     patterns = list(patterns)
     for pattern in patterns:
         if not any(fnmatchcase(name, pattern) for name in known):
@@ -111,18 +129,20 @@ def select(patterns: Iterable[str], known: Mapping[str, Row]) -> list[Row]:
     return [row for name, row in known.items() if any(fnmatchcase(name, pattern) for pattern in patterns)]
 
 
-def _row(values: dict[str, Any], sources: Mapping[str, dict[str, Any]]) -> Row:
-    name = values["id"]
-    source = name.partition("/")[0]
-    if source not in sources:
-        raise RecipeError(f"{name}: its source must be one of {', '.join(sources)}")
-    base = sources[source]
+def _row(values: dict[str, Any], source: str, base: Mapping[str, Any]) -> Row:
+    name = _id(values, source)
     figures = tuple(_figure(f, base, name, bool(values.get("not_run"))) for f in values.pop("figures", []))
     recipe = Recipe.from_dict({**base.get("recipe", {}), **values.pop("recipe", {})})
     common = {"hardware": base.get("hardware", ""), "searched": base.get("searched", False)}
-    known = {"id", "parameters", "duration", "hardware", "published", "notes", "variant_of", "not_run", "unmeasured"}
-    _no_more({k: v for k, v in values.items() if k not in {*known, "searched"}}, name)
+    _no_more({k: v for k, v in values.items() if k not in Row.__dataclass_fields__ or k == "source"}, name)
     return Row(source=source, recipe=recipe, figures=figures, **{**common, **values})
+
+
+def _id(values: Mapping[str, Any], source: str) -> str:
+    name = str(values.get("id", ""))
+    if not name.startswith(f"{source}/"):
+        raise RecipeError(f"ids in {source}.toml must begin with {source}/, got {name!r}")
+    return name
 
 
 def _figure(values: dict[str, Any], source: Mapping[str, Any], row: str, open_ended: bool) -> Figure:
@@ -135,24 +155,26 @@ def _figure(values: dict[str, Any], source: Mapping[str, Any], row: str, open_en
     return Figure(**{"tolerance": tolerance, **values})
 
 
-def _claim(values: dict[str, Any], rows: set[str]) -> Claim:
-    name = values["id"]
+def _claim(values: dict[str, Any], source: str, rows: set[str]) -> Claim:
+    name = _id(values, source)
     checks = []
     for check in values.pop("checks", []):
         for row in (*check["runs"], *check["control"]):
             if row not in rows:
                 raise UnknownName("published row", row, rows, f"in the claim {name}")
-        found = Check(**{**check, "runs": tuple(check["runs"]), "control": tuple(check["control"])})
-        if found.expect not in ("higher", "lower", "within"):
-            raise RecipeError(f"{name}: expect must be higher, lower or within, got {found.expect!r}")
-        for measure in found.measures:
+        parsed = Check(**{**check, "runs": tuple(check["runs"]), "control": tuple(check["control"])})
+        if parsed.expect not in ("higher", "lower", "within"):
+            raise RecipeError(f"{name}: expect must be higher, lower or within, got {parsed.expect!r}")
+        for measure in parsed.measures:
             if measure not in MEASURES:
                 raise UnknownName("measure", measure, MEASURES, f"in {name}; known: {', '.join(MEASURES)}")
-        checks.append(found)
+        checks.append(parsed)
     _no_more({k: v for k, v in values.items() if k not in Claim.__dataclass_fields__}, name)
     return Claim(checks=tuple(checks), **values)
 
 
 def _no_more(values: Mapping[str, Any], where: str) -> None:
     if values:
-        raise RecipeError(f"{where}: no such key {', '.join(sorted(values))}; published.py has the known ones")
+        raise RecipeError(
+            f"{where}: no such key {', '.join(sorted(values))}; replication/packs/__init__.py has the known ones"
+        )

@@ -1,0 +1,49 @@
+"""One measured seed of a published row: a line of results/rows.jsonl."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+
+from replab.settings.recipe import Recipe
+
+FIXED, SEARCH = "published settings", "whole search"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One finished seed of one row."""
+
+    id: str
+    way: str  # FIXED or SEARCH
+    seed: int
+    values: Mapping[str, Sequence[float | None]]  # measure → [value, standard error within the run]
+    data: str  # the variant it was measured on
+    epochs: int
+    lr: float
+    minutes: float
+    hardware: str
+    commit: str
+    command: str
+    recipe: str  # identity(): what it was measured with
+    size: int | None = None  # images of another size than the row's,
+    limit: int | None = None  # or but so many of them
+
+    @property
+    def images(self) -> str:
+        """The data set, and in what it differs from the row's: to every verdict that is another data set."""
+        name = self.data if self.size is None else f"{self.data} at {self.size}x{self.size}"
+        return name if self.limit is None else f"{self.limit:,} images of {name}"
+
+
+def identity(recipe: Recipe) -> str:
+    """The same for the same run, on whatever device and whatever folder the data lies in."""
+    default, values = dataclasses.asdict(Recipe()), dataclasses.asdict(recipe)
+    values["search"] = {k: v for k, v in values["search"].items() if v != default["search"][k]}
+    kept = {k: v for k, v in values.items() if k != "device" and v != default[k] and v != {}}
+    kept["data"] = Path(recipe.data).name.removesuffix(".zip")  # what a Dataset of it is called
+    return sha256(json.dumps(kept, sort_keys=True).encode()).hexdigest()[:16]

@@ -1,0 +1,63 @@
+"""The results folder: rows.jsonl is what was measured; ledger.csv, LEDGER.md and the README's table are generated."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+
+from replab.errors import RunError
+from replab.replication import ledger_text
+from replab.replication.entry import Entry
+from replab.replication.packs import Published
+
+RAW = "rows.jsonl"
+
+
+def read(results: Path) -> list[Entry]:
+    """What was measured; an empty list where nothing was."""
+    path = results / RAW
+    lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
+    try:
+        return [Entry(**json.loads(line)) for line in lines]
+    except (TypeError, json.JSONDecodeError) as error:
+        raise RunError(f"{path} is not what replab replicate wrote: {error}; restore it from version control") from None
+
+
+def to_show(results: Path) -> Path:
+    """The folder whose rows are listed: `results`, or, where it has none, that of the rows that come with replab.
+
+    A wheel has them beside this file (setup.py puts them there); a checkout has them in its own results folder.
+    """
+    here = Path(__file__).resolve()
+    ours = here.parent if here.with_name(RAW).is_file() else here.parents[3] / "results"
+    return results if (results / RAW).is_file() else ours
+
+
+def append(results: Path, entry: Entry, known: Published) -> None:
+    """Add a finished seed and generate the ledger again; several processes may do so at once."""
+    results.mkdir(parents=True, exist_ok=True)
+    with open(results / RAW, "a", encoding="utf-8") as file:
+        try:
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX)
+        except ImportError:  # Windows: one process at a time then
+            pass
+        file.write(json.dumps(dataclasses.asdict(entry), ensure_ascii=False) + "\n")
+        file.flush()
+        write(results, known)
+
+
+def write(results: Path, known: Published) -> None:
+    """ledger.csv, LEDGER.md, and the table in the README beside the folder, where it has the marks for one."""
+    from replab.records.record import write_atomic
+
+    for name, text in ledger_text.files(known, read(results)).items():
+        write_atomic(results / name, text.encode())
+    readme = results.resolve().parent / "README.md"
+    if readme.is_file():
+        old = readme.read_text(encoding="utf-8")
+        new = ledger_text.with_table(old, ledger_text.readme_table(known, read(results)))
+        if new != old:
+            write_atomic(readme, new.encode())
