@@ -1,32 +1,51 @@
-# make run · make test · make bench · make lint. Everything happens in .venv, made when it is not there.
+# make run · make test · make quick · make coverage · make bench. Everything happens in .venv, made when it is not there.
 PYTHON ?= python3
 BIN := .venv/bin
+CHECKED := src tests benchmarks examples tools setup.py
+PIP := $(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check --constraint constraints.txt
+# one thread per process, because tests run side by side; the tests of one file on one worker, which makes its fixtures once
+PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 # where it is set, every process would compile all it imports anew: ten seconds each
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test bench lint types clean
+.PHONY: run test quick coverage lint types bench clean
 
 run: .venv/ready
 	$(BIN)/replab run cnn
 
-# a file's tests on one worker: its fixtures are made once
 test: lint types
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+	$(PYTEST)
 
-lint: .venv/ready
-	$(BIN)/ruff check src tests benchmarks examples
+# lint, types, and the tests of the rooms that differ from the branch's starting point
+quick: lint types
+	tests="$$($(BIN)/python tools/changed_tests.py)"; test -z "$$tests" || $(PYTEST) $$tests
 
-types: .venv/ready
+# the share of lines that the tests run, room by room
+coverage: .venv/dev
+	$(PYTEST) --cov=src --cov-report=json:.coverage.json
+	$(BIN)/python tools/coverage_by_room.py .coverage.json
+
+lint: .venv/dev
+	$(BIN)/ruff check $(CHECKED)
+	$(BIN)/ruff format --check --quiet $(CHECKED) || { $(BIN)/ruff format --check $(CHECKED); exit 1; }
+
+types: .venv/dev
 	$(BIN)/mypy
 
 bench: .venv/ready
 	for file in benchmarks/*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done
 
-# constraints.txt pins every package, those of other packages too. Most of their files are never imported: none is compiled.
+# What running needs. constraints.txt pins every package, those of other packages too. Most of their files are never
+# imported: none is compiled.
 .venv/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	$(PIP) --editable .
+	touch $@
+
+# And what changing it needs.
+.venv/dev: .venv/ready
+	$(PIP) --editable '.[dev]'
 	touch $@
 
 clean:
-	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage .coverage.json build
