@@ -2,6 +2,9 @@
 
 Rule: what may differ between a file and a model is the head, and what a backbone names (resnet18's 3x3 stem).
 Anything else that is missing, left over or of another shape is an error: no silent partial load.
+
+Where they come from is an entry under `@weights`, in this file or a new one beside it: `--weights NAME:REST` calls the
+entry NAME with the text REST, and it returns Weights. A path alone means `file:PATH`, or `run:PATH` for a folder.
 """
 
 from __future__ import annotations
@@ -16,6 +19,9 @@ from typing import Any
 import torch
 
 from replab.errors import ModelError
+from replab.registry import Kind
+
+weights = Kind("weight source", "replab.models.pretrained", "weights", "--weights takes a path, or NAME:… of: {names}")
 
 PREFIXES = ("module.", "net.")  # DataParallel's, and that of a network behind its input layer
 
@@ -47,23 +53,40 @@ class Summary:
 
 
 def read(where: str | Path) -> Weights:
-    """A .safetensors file, a .pth that torch loads with weights_only, or the folder of a replab run."""
-    path, normalise = Path(where).expanduser(), ""
-    classes: tuple[str, ...] = ()
-    if path.is_dir():
-        from replab.records.record import Record
+    """The weights that `where` means: a path, or what one of the sources knows."""
+    path, (name, sign, rest) = Path(where).expanduser(), str(where).partition(":")
+    if path.exists() or not sign or len(name) < 2:  # C:… is a path too
+        return weights.get("run" if path.is_dir() else "file")(str(where))
+    return weights.get(name)(rest)
 
-        record = Record.open(path, path.parent)
-        path, normalise = record.path("model.safetensors"), _normalisation(record)
-        classes = tuple(record.read_json("input.json", {}).get("classes", ()))
+
+@weights
+def file(where: str) -> Weights:
+    """A .safetensors file, or a .pth that torch loads with weights_only"""
+    return from_file(Path(where).expanduser(), where)
+
+
+@weights
+def run(where: str) -> Weights:
+    """The folder of a replab run"""
+    from replab.records.record import Record
+
+    path = Path(where).expanduser()
+    record = Record.open(path, path.parent)
+    classes = tuple(record.read_json("input.json", {}).get("classes", ()))
+    return from_file(record.path("model.safetensors"), where, _normalisation(record), classes)
+
+
+def from_file(path: Path, origin: str, normalise: str = "", classes: tuple[str, ...] = ()) -> Weights:
+    """A file's weights. `origin` is what the user wrote, for messages."""
     if not path.is_file():
         raise ModelError(
-            f"no weights at {where}: --weights takes a .safetensors or .pth file, or the id or folder of a finished run"
+            f"no weights at {origin}: --weights takes a .safetensors or .pth file, or the id or folder of a finished run"
         )
     state = _safetensors(path) if path.suffix == ".safetensors" else _pickled(path)
     prefix = _wrapping(state)
     named = {name.removeprefix(prefix): value for name, value in state.items()}
-    return Weights(str(where), named, digest(path), normalise, classes)
+    return Weights(origin, named, digest(path), normalise, classes)
 
 
 def _normalisation(record: Any) -> str:
@@ -111,29 +134,27 @@ def _pickled(path: Path) -> dict[str, torch.Tensor]:
     return found
 
 
-def put_into(model: Any, weights: Weights, may_differ: Sequence[str], name: str, anew: Sequence[str] = ()) -> Summary:
+def put_into(model: Any, given: Weights, may_differ: Sequence[str], name: str, anew: Sequence[str] = ()) -> Summary:
     """Load what fits; raise unless all that does not is below a name in `may_differ`. `anew` is left as drawn."""
     own = model.state_dict()
     prefix = _wrapping(own)
     places = {key.removeprefix(prefix): key for key in own}
     may_differ, anew = ([part.removeprefix(prefix) for part in parts] for parts in (may_differ, anew))
     fitting = {
-        k: v
-        for k, v in weights.state.items()
-        if k in places and own[places[k]].shape == v.shape and not _below(k, anew)
+        k: v for k, v in given.state.items() if k in places and own[places[k]].shape == v.shape and not _below(k, anew)
     }
     new = tuple(k for k in places if k not in fitting)
-    unused = tuple(k for k in weights.state if k not in fitting)
+    unused = tuple(k for k in given.state if k not in fitting)
     unfit = [k for k in (*new, *unused) if not _allowed(k, may_differ)]
     if unfit or not fitting:
-        shown = [_difference(k, own, places, weights.state) for k in dict.fromkeys(unfit)]
+        shown = [_difference(k, own, places, given.state) for k in dict.fromkeys(unfit)]
         raise ModelError(
-            f"the weights of {weights.origin} are not those of {name}: {len(fitting)} of {len(places)} tensors fit;"
+            f"the weights of {given.origin} are not those of {name}: {len(fitting)} of {len(places)} tensors fit;"
             f" {'; '.join(shown[:2])}{f' and {len(shown) - 2} more' if len(shown) > 2 else ''};"
             f" only {', '.join(may_differ)} may differ"
         )
     model.load_state_dict({**own, **{places[k]: v for k, v in fitting.items()}})
-    return Summary(tuple(fitting), new, unused, weights.origin)
+    return Summary(tuple(fitting), new, unused, given.origin)
 
 
 def _allowed(name: str, may_differ: Sequence[str]) -> bool:

@@ -9,7 +9,7 @@ from safetensors.torch import save_file
 
 from replab import api
 from replab.data.images import ImageSpec
-from replab.errors import ModelError
+from replab.errors import ModelError, UnknownName
 from replab.models.pretrained import weights
 from replab.models.registry import MODELS
 from replab.settings.recipe import Recipe
@@ -131,3 +131,11 @@ def test_a_finished_run_needs_its_first_weights_no_more(saved):
     said = run.predict(run.predictions["mistake_pixels"][0])
     file.unlink()
     assert api.load_run(run.folder).predict(run.predictions["mistake_pixels"][0]) == said
+
+
+def test_a_source_is_named_before_a_colon(tmp_path):
+    path = tmp_path / "w.safetensors"
+    save_file(cnn().state_dict(), path)
+    assert weights.read(f"file:{path}").sha256 == weights.read(path).sha256
+    with pytest.raises(UnknownName, match="no weight source named 'fil'. Did you mean 'file'"):
+        weights.read(f"fil:{path}")
