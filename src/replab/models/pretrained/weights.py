@@ -81,7 +81,8 @@ def from_file(path: Path, origin: str, normalise: str = "", classes: tuple[str, 
     """A file's weights. `origin` is what the user wrote, for messages."""
     if not path.is_file():
         raise ModelError(
-            f"no weights at {origin}: --weights takes a .safetensors or .pth file, or the id or folder of a finished run"
+            f"no weights at {origin}: --weights takes a .safetensors or .pth file, or the id or folder of a finished"
+            " run"
         )
     state = _safetensors(path) if path.suffix == ".safetensors" else _pickled(path)
     prefix = _wrapping(state)

@@ -137,5 +137,5 @@ def test_a_source_is_named_before_a_colon(tmp_path):
     path = tmp_path / "w.safetensors"
     save_file(cnn().state_dict(), path)
     assert weights.read(f"file:{path}").sha256 == weights.read(path).sha256
-    with pytest.raises(UnknownName, match="no weight source named 'fil'. Did you mean 'file'"):
+    with pytest.raises(UnknownName, match=r"no weight source named 'fil'\. Did you mean 'file'"):
         weights.read(f"fil:{path}")
