@@ -1,0 +1,194 @@
+"""Everything that is added by one file is added here: into a copy of the package, and used from the command line.
+
+The entries have effects that nothing else has (weights that are all zero, a loss of exactly ln 2), so that a test sees
+that its entry did the work.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from textwrap import dedent
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file
+
+import replab
+
+FILES = {
+    "models/zoo/thin.py": '''
+        """One linear layer without a bias: an image of zeros gives logits of zero"""
+
+        from torch import nn
+
+        from replab.models.registry import register
+
+
+        @register
+        def thin(image):
+            pixels = image.channels * image.height * image.width
+            return nn.Sequential(nn.Flatten(), nn.Linear(pixels, image.classes, bias=False))
+    ''',
+    "data/sources/stripes.py": '''
+        """Black above white, or white above black"""
+
+        import numpy as np
+
+        from replab.data.images import Dataset, Images
+        from replab.data.source import source
+
+
+        @source
+        def stripes(*, size, seed):
+            labels = np.arange(40) % 2
+            pixels = np.zeros((40, 1, 8, 8), np.uint8)
+            pixels[labels == 0, :, :4] = 255
+            pixels[labels == 1, :, 4:] = 255
+            images = Images(pixels, labels, ("above", "below"), (0.0,), (1.0,))
+            return Dataset("stripes", images, images, "always the same")
+    ''',
+    "data/augment/blank.py": '''
+        """Images of zeros"""
+
+        from replab.data.augment.steps import augmentation
+
+
+        @augmentation
+        def blank(x, generator, black):
+            return 0 * x
+    ''',
+    "models/pretrained/constant.py": '''
+        """Every weight of thin the same: constant:0.25"""
+
+        import torch
+
+        from replab.models.pretrained.weights import Weights, weights
+
+
+        @weights
+        def constant(value):
+            return Weights(f"constant {value}", {"1.weight": torch.full((2, 64), float(value))}, f"constant {value}")
+    ''',
+    "replication/packs/toy.toml": """
+        [source]
+        title = "A toy"
+        hardware = "none"
+        tolerance = { accuracy = 1.0, loss = 0.1 }
+
+        [source.recipe]
+        data = "stripes"
+        lr = 0.1
+        epochs = 2
+
+        [[row]]
+        id = "toy/thin"
+        recipe = { model = "thin", optimizer = "sgd" }
+        parameters = 128
+        figures = [{ measure = "test_accuracy", published = 100.0 }]
+
+        [[claim]]
+        id = "toy/claim"
+        words = "stripes are easy"
+        control = "itself"
+        checks = [{ runs = ["toy/thin"], control = ["toy/thin"], expect = "within", margin = 1.0 }]
+    """,
+}
+
+COMMANDS = {
+    "models": "models",
+    "datasets": "datasets",
+    "blank": "run thin --data stripes --augment blank --weights constant:0.25 --lr 0.1 --epochs 1",
+    "replicate": "replicate toy/thin",
+}
+
+RUNNER = """
+import contextlib, io, json, sys
+from replab.cli import main
+printed = {}
+for name, words in json.load(sys.stdin).items():
+    sys.argv = ["replab", *words]
+    out, code = io.StringIO(), 0
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
+        try:
+            main()
+        except SystemExit as end:
+            code = end.code
+    printed[name] = [code or 0, out.getvalue()]
+json.dump(printed, sys.__stdout__)
+"""
+
+
+class Used:
+    """What the commands printed, and the folders of the runs they made."""
+
+    def __init__(self, printed: dict[str, tuple[int, str]], folder: Path):
+        self.printed, self.folder = printed, folder
+
+    def output(self, name: str) -> str:
+        code, text = self.printed[name]
+        assert code == 0, text
+        return text
+
+    def run(self, name: str) -> Path:
+        self.output(name)
+        (recipe,) = (self.folder / name).glob("*/recipe.toml")
+        return recipe.parent
+
+    def rows(self, name: str) -> list[dict[str, float]]:
+        return [json.loads(line) for line in (self.run(name) / "epochs.jsonl").read_text().splitlines()]
+
+
+@pytest.fixture(scope="module")
+def used(tmp_path_factory):
+    """The commands above, in one process, by a copy of the package that has the files above."""
+    folder = tmp_path_factory.mktemp("one-file")
+    package = folder / "src" / "replab"
+    shutil.copytree(Path(replab.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
+    for name, text in FILES.items():
+        assert (package / name).parent.is_dir(), f"no room for {name}"
+        (package / name).write_text(dedent(text).lstrip())
+    commands = {
+        name: [*line.split(), *(["--runs", str(folder / name)] if line.startswith(("run", "replicate")) else [])]
+        for name, line in COMMANDS.items()
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", RUNNER], input=json.dumps(commands), cwd=folder, capture_output=True, text=True,
+        env=os.environ | {"PYTHONPATH": str(folder / "src")},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return Used(json.loads(done.stdout), folder)
+
+
+def test_a_model(used):
+    assert "thin" in used.output("models")
+    assert "One linear layer without a bias" in used.output("models")
+    assert json.loads((used.run("blank") / "facts.json").read_text())["parameters"] == 128
+
+
+def test_a_data_source(used):
+    assert "Black above white" in used.output("datasets")
+    seen = json.loads((used.run("blank") / "input.json").read_text())
+    assert (seen["data"], seen["classes"], seen["train_images"]) == ("stripes", ["above", "below"], 40)
+
+
+def test_an_augmentation(used):
+    assert used.rows("blank")[0]["train_loss"] == pytest.approx(math.log(2), abs=1e-6)
+
+
+def test_a_weight_source(used):
+    (weight,) = load_file(used.run("blank") / "model.safetensors").values()
+    np.testing.assert_array_equal(weight, 0.25)  # images of zeros have no gradient: they stay as they began
+
+
+def test_a_ledger_pack(used):
+    assert "stripes are easy" in (used.folder / "results" / "LEDGER.md").read_text()
+    (row,) = (used.folder / "results" / "rows.jsonl").read_text().splitlines()
+    assert json.loads(row)["values"]["test_accuracy"][0] == 100.0
+    assert "toy/thin" in used.output("replicate")
+    assert "holds" in used.output("replicate")
