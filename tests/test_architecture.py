@@ -49,7 +49,6 @@ WRONG_WAYS: set[tuple[str, str]] = {
     ("replab.runs.run", "replab.api"),
     ("replab.runs.run", "replab.pipeline"),
     ("replab.runs.run", "replab.report.report"),
-    ("replab.settings.rules", "replab.settings.recipe"),
     ("replab.training.cost", "replab.search.search"),
     ("replab.training.experiment", "replab.search.search"),
     ("replab.training.features", "replab.search.search"),

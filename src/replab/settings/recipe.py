@@ -1,97 +1,173 @@
-"""Recipe: everything that decides a run, as one frozen value. TOML in and out; bad keys and values are refused."""
+"""Recipe: everything that decides a run's numbers, as one frozen value; each setting is declared here, once."""
 
 from __future__ import annotations
 
 import dataclasses
-import json
 import math
-import re
-import shlex
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any
 
-from replab.errors import RecipeError, UnknownName
-from replab.settings.rules import backbone_rules, rules, search_rules
-from replab.settings.text import parse_value, toml, toml_key
+from replab.errors import RecipeError, ReplabError, UnknownName
+from replab.settings import choices
+from replab.settings.command import command
+from replab.settings.rules import broken_rules
+from replab.settings.setting import Setting, setting, settings_of
+
+FORMAT = 2  # of recipe files; those of format 1 carry no number and have the same keys
+
+MODEL, DATA, TRAINING, SEARCH = "Model", "Data", "Training", "Search"
+FINE_TUNING, MACHINE = "Fine-tuning", "Seed, machine and time"
 
 
 @dataclass(frozen=True)
 class Search:
-    """How hyperparameters are found. The defaults are the notes' protocol, with pruning and a TPE that models."""
+    """How hyperparameters are searched for. The defaults are those of the notes, with pruning and a TPE sampler."""
 
-    trials: int = 20
-    max_epochs: int = 50
-    patience: int = 5  # epochs without a better validation loss before a trial stops
-    fraction: float = 0.2  # of the training images, for train and validation together
-    validation: float = 0.2  # of those
-    min_validation: int = 300  # on small sets the fractions give way until validation has this many images
-    prune: bool = True
-    choose: str = "one-standard-error"  # a small rate of those within one s.e. of the best loss; or best
-    lr: tuple[float, float] = (math.exp(-10), math.exp(-4))  # log-uniform
-    space: Mapping[str, Any] = field(default_factory=dict)  # further keys: [low, high] or a list of choices
+    trials: int = setting(20, "trials of the search", SEARCH, at_least=1, flag="--trials")
+    max_epochs: int = setting(50, "longest training of a trial", SEARCH, at_least=1, unit="epochs")
+    patience: int = setting(
+        5, "a trial stops after this many epochs without a better validation loss", SEARCH, at_least=1, unit="epochs"
+    )
+    fraction: float = setting(
+        0.2, "share of the training images to search on, validation included", SEARCH, above=0, at_most=1
+    )
+    validation: float = setting(0.2, "share of those to validate on", SEARCH, above=0, below=1)
+    min_validation: int = setting(
+        300, "on small data sets, both shares grow until there are this many validation images", SEARCH,
+        at_least=1, unit="images",
+    )  # fmt: skip
+    prune: bool = setting(True, "stop trials early that fall behind the others", SEARCH)
+    choose: str = setting(
+        "one-standard-error", "which trial wins: a small learning rate within one standard error of the best, or best",
+        SEARCH, choices=choices.CHOOSE, way_out="best is the protocol of the notes",
+    )  # fmt: skip
+    lr: tuple[float, float] = setting(
+        (math.exp(-10), math.exp(-4)), "range of learning rates, on a logarithmic scale", SEARCH
+    )
+    space: Mapping[str, Any] = setting(
+        dict, "search another setting or model parameter too: weight_decay=[1e-5,1e-2]", SEARCH, flag="--search"
+    )
+
+    def __post_init__(self) -> None:
+        _read_fields(self, settings_of(Search, "search"))
+        low, high = self.lr
+        if not 0 < low < high < math.inf:
+            raise RecipeError(
+                f"search.lr must be [low, high] with 0 < low < high, got {[low, high]}; the default is e^-10 to e^-4"
+            )
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """One run. `lr` and `epochs` left open (None) are searched for."""
+    """One run. `lr` and `epochs` that are left open (None) are searched for."""
 
-    model: str = "cnn"  # a registered name, or file.py:function
-    params: Mapping[str, Any] = field(default_factory=dict)  # the builder's own
-    task: str = "auto"  # auto: what the model says, else classify
-    data: str = "digits"  # a registered name, a folder or a zip
-    size: int | None = None
-    normalise: str = "dataset"  # dataset, half, none, computed, or m1,m2,m3/s1,s2,s3
-    augment: tuple[str, ...] = ()
-    augmented_copy: str = ""  # train on one fixed augmented copy of each image too: affine=10:3:0.1
-    limit: int | None = None  # at most this many training images, and as many test images
-    classes: tuple[str, ...] = ()  # these classes alone, by name or place
-    per_class: int | None = None  # at most this many training images of each class; test images stay all
-    seed: int = 3407
-    batch_size: int = 128
-    optimizer: str = "adam"
-    lr: float | None = None
-    epochs: int | None = None
-    schedule: str = "constant"
-    weight_decay: float = 0.0
-    momentum: float = 0.0  # SGD's
-    clip_value: float | None = None
-    clip_norm: float | None = None
-    loss: str = "cross-entropy"  # or squared-error, on one-hot targets
-    label_smoothing: float = 0.0
-    pretrained: bool = False  # begin with published ImageNet weights
-    weights: str = ""  # or with those of a file or of an earlier run
-    freeze: bool = False  # train the head alone
-    freeze_until: str = ""  # or this layer and what follows it
-    unfreeze_every: int | None = None  # the head first, then a stage more every so many epochs, backwards
-    lr_backbone: float | None = None  # another rate for all but the head
-    head: str = "linear"  # mlp, logistic or knn
-    neighbours: int | None = None  # knn's k; None: searched
-    metric: str = "cosine"  # knn's, or euclidean
-    feature_cache: bool = True  # a frozen backbone sees each image once
-    mup: bool = False  # the learning rate means the same at every width (Adam)
-    base_width: int = 64  # where it is the standard model
-    backend: str = "torch"
-    device: str = "auto"
-    budget: float | None = None  # seconds for search and training together
+    model: str = setting("cnn", "a registered name, or FILE.py:FUNCTION", MODEL, flag="positional")
+    params: Mapping[str, Any] = setting(dict, "a parameter of the model: channels=[16,32]", MODEL, flag="--set")
+    task: str = setting("auto", "what is learned; auto asks the model", MODEL, choices=choices.TASKS)
+    data: str = setting("digits", "name of a data set, or a folder or zip of images", DATA, short="-d")
+    size: int | None = setting(
+        None, "resize the images to squares of this side", DATA, at_least=1, unit="pixels",
+        way_out="leave it out to keep the size of the images",
+    )  # fmt: skip
+    normalise: str = setting(
+        "dataset", "how pixels are scaled", DATA, pattern=choices.NORMALISATION, form=choices.NORMALISATIONS,
+        label="normalisation",
+    )  # fmt: skip
+    augment: tuple[str, ...] = setting(
+        (), "random changes to training images, joined by commas: flip,crop=4,affine=10:3:0.1", DATA,
+        choices=choices.AUGMENTATIONS, label="augmentation", way_out="leave it out for none",
+    )  # fmt: skip
+    augmented_copy: str = setting("", "also train on one fixed augmented copy of each image: affine=10:3:0.1", DATA)
+    limit: int | None = setting(
+        None, "at most this many training images, and as many test images", DATA, at_least=2, unit="images",
+        way_out="leave it out for all images",
+    )  # fmt: skip
+    classes: tuple[str, ...] = setting((), "only these classes, by name or index: cat,dog or 0,1,2", DATA)
+    per_class: int | None = setting(
+        None, "at most this many training images per class; all test images stay", DATA, at_least=1, unit="images",
+        label="training images per class", way_out="leave it out for all images",
+    )  # fmt: skip
+    seed: int = setting(3407, "decides every random draw", MACHINE, at_least=0, at_most=2**32 - 1)
+    batch_size: int = setting(128, "images per training step", TRAINING, at_least=1)
+    optimizer: str = setting("adam", "how weights are updated", TRAINING, choices=choices.OPTIMIZERS)
+    lr: float | None = setting(
+        None, "learning rate; left out: searched", TRAINING, above=0, label="learning rate",
+        way_out="1e-3 is a common start",
+    )  # fmt: skip
+    epochs: int | None = setting(
+        None, "passes over the training images; left out: as many as the best trial needed", TRAINING, at_least=1,
+        way_out="leave it out to search",
+    )  # fmt: skip
+    schedule: str = setting(
+        "constant", "how the learning rate changes over the epochs", TRAINING, choices=choices.SCHEDULES
+    )
+    weight_decay: float = setting(0.0, "weight decay", TRAINING, at_least=0, way_out="0 turns it off")
+    momentum: float = setting(0.0, "momentum of sgd", TRAINING, at_least=0, below=1, way_out="0.9 is common")
+    clip_value: float | None = setting(
+        None, "clip each gradient value to this size", TRAINING, above=0, way_out="leave it out for no clipping"
+    )
+    clip_norm: float | None = setting(
+        None, "clip the norm of the gradients to this size", TRAINING, above=0, way_out="leave it out for no clipping"
+    )
+    loss: str = setting(
+        "cross-entropy", "what a classifier minimises; squared-error is on one-hot targets", TRAINING,
+        choices=choices.LOSSES,
+    )  # fmt: skip
+    label_smoothing: float = setting(
+        0.0, "share of a label spread over all classes", TRAINING, at_least=0, below=1, way_out="0 turns it off"
+    )
+    pretrained: bool = setting(False, "start from published ImageNet weights", FINE_TUNING)
+    weights: str = setting("", "start from these weights: a .safetensors or .pth file, or an earlier run", FINE_TUNING)
+    freeze: bool = setting(False, "train only the head", FINE_TUNING)
+    freeze_until: str = setting("", "freeze the layers before this one", FINE_TUNING)
+    unfreeze_every: int | None = setting(
+        None, "train the head first, then unfreeze one more stage, from the back, every N epochs", FINE_TUNING,
+        at_least=1, unit="epochs",
+    )  # fmt: skip
+    lr_backbone: float | None = setting(
+        None, "another learning rate for everything but the head", FINE_TUNING, above=0,
+        label="learning rate of the backbone", way_out="leave it out for one rate",
+    )  # fmt: skip
+    head: str = setting(
+        "linear", "what follows the backbone; logistic and knn are fitted without epochs", FINE_TUNING,
+        choices=choices.HEADS,
+    )  # fmt: skip
+    neighbours: int | None = setting(
+        None, "neighbours of --head knn; left out: searched", FINE_TUNING, at_least=1, way_out="leave it out to search"
+    )
+    metric: str = setting("cosine", "distance of --head knn", FINE_TUNING, choices=choices.METRICS)
+    feature_cache: bool = setting(
+        True, "compute the features of a frozen backbone once per image and keep them", FINE_TUNING
+    )
+    mup: bool = setting(False, "one learning rate for all widths of mlp, cnn and nanovit", MODEL, label="muP")
+    base_width: int = setting(64, "width at which --mup is the standard model", MODEL, at_least=1)
+    backend: str = setting("torch", "which framework computes", MACHINE, choices=choices.BACKENDS)
+    device: str = setting(
+        "auto", "where to compute", MACHINE, pattern=r"auto|cpu|cuda(:\d+)?|mps", form="auto, cpu, cuda, cuda:N or mps"
+    )
+    budget: float | None = setting(
+        None, "time for search and training together: 10m, 1h30m", MACHINE, above=0, unit="seconds",
+        way_out="try --budget 10m",
+    )  # fmt: skip
     search: Search = field(default_factory=Search)
 
     def __post_init__(self) -> None:
-        for rule, value, ok, way_out in [*rules(self), *search_rules(self.search), *backbone_rules(self)]:
-            if not ok:
-                raise RecipeError(f"{rule}, got {value!r}; {way_out}")
+        _read_fields(self, settings_of(Recipe))
+        if not isinstance(self.search, Search):
+            raise RecipeError(f"search must be a table of its own, [search], got {self.search!r}")
+        for broken in broken_rules(self):
+            raise RecipeError(broken)
 
     def replace(self, **changes: Any) -> Recipe:
-        """A copy with some fields changed; `search` fields may be given as a mapping."""
-        known = {f.name for f in dataclasses.fields(self)}
-        for key in changes:
-            if key not in known:
-                raise UnknownName("recipe key", key, known, "known: " + ", ".join(sorted(known)))
+        """A copy with some fields changed. `search` may be a mapping of the fields to change."""
+        _refuse_unknown(changes, Recipe, "")
         if isinstance(changes.get("search"), Mapping):
-            changes["search"] = _build(Search, {**dataclasses.asdict(self.search), **changes["search"]}, "search.")
-        return _build(Recipe, {**{f.name: getattr(self, f.name) for f in dataclasses.fields(self)}, **changes}, "")
+            _refuse_unknown(changes["search"], Search, "search.")
+            changes["search"] = dataclasses.replace(self.search, **changes["search"])
+        return dataclasses.replace(self, **changes)
 
     def fast(self) -> Recipe:
         """The same run, tiny: one trial, one epoch, few images, through every stage."""
@@ -99,59 +175,65 @@ class Recipe:
         return self.replace(limit=min(self.limit or 400, 400), epochs=1 if self.epochs else None, search=search)
 
     def command(self, file: Path) -> str:
-        """The command that runs this recipe again: by flags where there are flags for all of it, else by its file."""
-        default, by_file = Recipe(), shlex.join(["replab", "run", "--recipe", str(file)])
-        words = ["replab", "run", self.model]
-        for f in dataclasses.fields(self):
-            value = getattr(self, f.name)
-            if f.name in ("model", "params", "search") or value == getattr(default, f.name):
-                continue
-            text = ",".join(value) if isinstance(value, tuple) else str(value)
-            if f.name == "task" or (f.name == "budget" and (not re.fullmatch(r"[\d.]+", text))):
-                return by_file
-            flag = f.name.replace("_", "-")
-            words += [f"--{flag}" if value else f"--no-{flag}"] if isinstance(value, bool) else [f"--{flag}", text]
-        for key, value in self.params.items():
-            as_is = isinstance(value, str) and parse_value(value) == value
-            words += ["--set", f"{key}={value if as_is else json.dumps(value)}"]
-        if self.search.trials != default.search.trials:
-            words += ["--trials", str(self.search.trials)]
-        if dataclasses.replace(self.search, trials=default.search.trials) != default.search:
-            return by_file
-        return shlex.join(words)
+        """The command that runs this recipe again, by flags; `file` is named where a value cannot be a flag's."""
+        settings = [(declared, value) for declared, value in changed(self) if declared.name != "model"]
+        if self.pretrained and self.normalise == "dataset":  # --pretrained alone means --normalise backbone
+            settings.append((settings_of(Recipe)["normalise"], self.normalise))
+        return command(self.model, settings, file)
+
+    def described(self) -> list[tuple[str, str]]:
+        """(label, value) of every setting that is not at its default, for reports."""
+        return [(s.label, s.text(value)) for s, value in changed(self) if value is not None]
 
     def to_toml(self) -> str:
-        values = dataclasses.asdict(self)
-        search = values.pop("search")
-        tables = {"params": values.pop("params"), "search.space": search.pop("space")}
-        lines = [f"{key} = {toml(value)}" for key, value in values.items() if value is not None]
-        for name, table in (
-            ("params", tables["params"]),
-            ("search", search),
-            ("search.space", tables["search.space"]),
-        ):
-            if table:
-                lines += ["", f"[{name}]", *(f"{toml_key(k)} = {toml(v)}" for k, v in table.items())]
-        return "\n".join(lines) + "\n"
+        import tomli_w
+
+        values = {"format": FORMAT, **dataclasses.asdict(self)}
+        return tomli_w.dumps(_without_none_and_empty_tables(values))
 
     @classmethod
-    def from_toml(cls, text: str, where: str = "recipe") -> Recipe:
+    def from_toml(cls, text: str, where: str = "") -> Recipe:
+        """`where` names the file in what is refused."""
         try:
-            values = tomllib.loads(text)
+            return cls.from_dict(tomllib.loads(text))
         except tomllib.TOMLDecodeError as error:
-            raise RecipeError(f"{where} is not valid TOML: {error}") from None
-        return cls.from_dict(values)
+            raise RecipeError(f"{where or 'the recipe'} is not valid TOML: {error}") from None
+        except ReplabError as error:
+            raise (RecipeError(f"{where}: {error}") if where else error) from None
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Recipe:
-        return cls().replace(**values)
+        settings = dict(values)
+        version = settings.pop("format", 1)
+        if not isinstance(version, int) or not 1 <= version <= FORMAT:
+            raise RecipeError(
+                f"format must be from 1 to {FORMAT}, got {version!r}; a newer replab may read this recipe"
+            )
+        return cls().replace(**settings)
 
     @classmethod
     def read(cls, path: str | Path) -> Recipe:
         try:
-            return cls.from_toml(Path(path).read_text(), str(path))
+            text = Path(path).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise RecipeError(f"cannot read the recipe {path}: {getattr(error, 'strerror', None) or error}") from None
+        return cls.from_toml(text, str(path))
+
+
+def all_settings() -> list[Setting]:
+    """Every setting of a recipe, those of its search at the end."""
+    return [*settings_of(Recipe).values(), *settings_of(Search, "search").values()]
+
+
+def value_of(recipe: Recipe, declared: Setting) -> Any:
+    """The recipe's value of a setting, whichever table it stands in."""
+    return getattr(recipe.search if declared.key.startswith("search.") else recipe, declared.name)
+
+
+def changed(recipe: Recipe) -> list[tuple[Setting, Any]]:
+    """The settings that are not at their defaults, with their values."""
+    pairs = [(declared, value_of(recipe, declared)) for declared in all_settings()]
+    return [(declared, value) for declared, value in pairs if value != declared.default]
 
 
 def derive_seed(seed: int, *parts: int) -> int:
@@ -161,60 +243,20 @@ def derive_seed(seed: int, *parts: int) -> int:
     return int(np.random.SeedSequence([seed, *parts]).generate_state(1, np.uint64)[0] >> 1)
 
 
-def _build(cls: type, values: Mapping[str, Any], prefix: str) -> Any:
-    """cls(**values) with each value brought to its field's type, or a RecipeError that names the key."""
-    hints = get_type_hints(cls)
-    known = {f.name for f in dataclasses.fields(cls)}
-    for key in values:
+def _read_fields(instance: Any, settings: Mapping[str, Setting]) -> None:
+    """Bring every field to its setting's type; refuse what is out of bounds."""
+    for name, declared in settings.items():
+        object.__setattr__(instance, name, declared.read(getattr(instance, name)))
+
+
+def _refuse_unknown(changes: Mapping[str, Any], cls: Any, prefix: str) -> None:
+    known = [f.name for f in dataclasses.fields(cls)]
+    for key in changes:
         if key not in known:
-            raise UnknownName(
-                "recipe key", prefix + key, {prefix + k for k in known}, "known: " + ", ".join(sorted(known))
-            )
-    return cls(**{key: _coerce(value, hints[key], prefix + key) for key, value in values.items()})
+            way_out = "known: " + ", ".join(sorted(known))
+            raise UnknownName("recipe key", prefix + key, [prefix + k for k in known], way_out)
 
 
-def _coerce(value: Any, hint: Any, key: str) -> Any:
-    """TOML and JSON have no tuples, and write 1 for 1.0: only those two liberties are taken."""
-    text = str(hint)
-    if isinstance(value, Search) or (value is None and "None" in text):
-        return value
-    if hint is Search:
-        raise RecipeError(f"{key} must be a table of its own, [search], got {value!r}")
-    if "tuple" in text:
-        values = value.split(",") if isinstance(value, str) else value
-        if isinstance(values, (list, tuple)):
-            kind = float if "float" in text else str
-            if all(isinstance(v, (int, float)) if kind is float else isinstance(v, str) for v in values):
-                result = tuple(kind(v) for v in values if v != "")
-                if kind is str or len(result) == 2:
-                    return result
-    elif "Mapping" in text:
-        if isinstance(value, Mapping):
-            for name, inner in value.items():
-                _refuse_unwritable(inner, f"{key}.{name}")
-            return dict(value)
-    elif "float" in text or hint is float:
-        if isinstance(value, (int, float)) and not isinstance(value, bool):
-            return float(value)
-    elif "bool" in text or hint is bool:
-        if isinstance(value, bool):
-            return value
-    elif "int" in text or hint is int:
-        if isinstance(value, int) and not isinstance(value, bool):
-            return value
-    elif isinstance(value, str):
-        return value
-    wanted = getattr(hint, "__name__", text).replace("collections.abc.", "") if not isinstance(hint, str) else hint
-    raise RecipeError(f"{key} must be {text if '[' in text or '|' in text else wanted}, got {value!r}")
-
-
-def _refuse_unwritable(value: Any, key: str) -> None:
-    """What TOML has no word for could not be read back."""
-    if isinstance(value, Mapping):
-        for name, inner in value.items():
-            _refuse_unwritable(inner, f"{key}.{name}")
-    elif isinstance(value, (list, tuple)):
-        for inner in value:
-            _refuse_unwritable(inner, key)
-    elif not isinstance(value, (bool, int, float, str)):
-        raise RecipeError(f"{key} must be a number, text, true, false or a list of them, got {value!r}; leave it out")
+def _without_none_and_empty_tables(values: Mapping[str, Any]) -> dict[str, Any]:
+    inner = {k: _without_none_and_empty_tables(v) if k == "search" else v for k, v in values.items()}
+    return {k: v for k, v in inner.items() if v is not None and v != {}}

@@ -12,9 +12,7 @@ from functools import cache
 from typing import Any
 
 from replab.errors import RecipeError
-from replab.registry import Kind
-
-optimizer = Kind("optimizer", "replab.training", "optimizer", "known: {names}")
+from replab.settings.choices import optimizer
 
 
 @optimizer

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import math
 
-from replab.registry import Kind
-
-schedule = Kind("schedule", "replab.training", "schedule", "known: {names}")
+from replab.settings.choices import schedule
 
 
 @schedule

@@ -108,7 +108,7 @@ def test_the_augmented_copy_doubles_the_training_images_alone():
 
 
 def test_an_augmented_copy_is_not_searched_with():
-    with pytest.raises(RecipeError, match="augmented_copy leaves nothing to search"):
+    with pytest.raises(RecipeError, match="--augmented-copy cannot be combined with a search"):
         ROWS["numpy-lab/fcn"].recipe.replace(lr=None)
 
 

@@ -17,9 +17,7 @@ import torch
 from torch import Tensor
 
 from replab.errors import RecipeError, UnknownName
-from replab.registry import Kind
-
-augmentation = Kind("augmentation", "replab.data.augment", "augmentation", "known: {names}")
+from replab.settings.choices import augmentation
 
 
 class Step(NamedTuple):

@@ -85,12 +85,12 @@ def test_another_rate_for_the_backbone():
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"freeze": True, "freeze_until": "4"}, "two amounts"),
-        ({"freeze": True, "lr_backbone": 0.1}, "not frozen"),
-        ({"pretrained": True, "weights": "x"}, "one place"),
+        ({"freeze": True, "freeze_until": "4"}, "--freeze and --freeze-until cannot be combined"),
+        ({"freeze": True, "lr_backbone": 0.1}, "--lr-backbone needs a backbone that is trained"),
+        ({"pretrained": True, "weights": "x"}, "--pretrained and --weights cannot be combined"),
         ({"head": "tree"}, "head must be one of linear, mlp, logistic, knn"),
-        ({"freeze": True, "unfreeze_every": 1}, "unfreeze_every must be at least 1 epoch, without freeze"),
-        ({"freeze": True, "backend": "mytorch"}, "mytorch does without backbones and muP, got 'freeze'"),
+        ({"freeze": True, "unfreeze_every": 1}, "--unfreeze-every cannot be combined with --freeze"),
+        ({"freeze": True, "backend": "mytorch"}, "mytorch does not support backbones or muP, got freeze"),
     ],
 )
 def test_rules(settings, said):

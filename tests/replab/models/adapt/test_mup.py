@@ -151,7 +151,7 @@ def test_widths():
         mup.at_width("mlp", {"widths": [3, 2]}, 2)
     with pytest.raises(ModelError, match="knows the widths of mlp, cnn, nanovit"):
         setup.prepare(Recipe(model="lenet", mup=True, limit=20, size=12))
-    with pytest.raises(RecipeError, match="mup is Adam's parametrisation"):
+    with pytest.raises(RecipeError, match="--mup needs Adam"):
         Recipe(mup=True, optimizer="sgd")
 
 
