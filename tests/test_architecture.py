@@ -45,7 +45,6 @@ WRONG_WAYS: set[tuple[str, str]] = {
     ("replab.data.inspect", "replab.figures.gallery"),
     ("replab.explain.inside", "replab.runs.run"),
     ("replab.figures.calibration", "replab.runs.statistics"),
-    ("replab.records.record", "replab.search.search"),
     ("replab.runs.run", "replab.api"),
     ("replab.runs.run", "replab.pipeline"),
     ("replab.runs.run", "replab.report.report"),

@@ -19,6 +19,10 @@ class UnknownName(ReplabError):
         super().__init__(f"no {kind} named {name!r}.{hint} ({way_out})")
 
 
+class FileError(ReplabError):
+    """A file that cannot be written, or that another process is writing."""
+
+
 class DataError(ReplabError):
     """Images that cannot be had or read."""
 

@@ -180,24 +180,23 @@ def train_chosen(
     lib = setup.backend.lib
     model = setup.fresh_model(recipe)
     opts = optimizers(setup.task, model, recipe, setup.backend)
-    saved = record.checkpoint(lambda path: lib.load(path, weights_only=True))
-    done = 0
+    saved = record.checkpoint(lambda path: lib.load(path, weights_only=True), say)
+    rows: list[Any] = []
     if saved is not None:
-        done = int(saved["epoch"])
-        model.load_state_dict(saved["model"])
-        for part, state in saved["optimizers"].items():
-            opts[part].load_state_dict(state)
-    rows = record.read_lines("epochs.jsonl")[:done]  # a row without its checkpoint is made again
+        state, rows = saved  # a row without its checkpoint is made again
+        model.load_state_dict(state["model"])
+        for part, optimizer_state in state["optimizers"].items():
+            opts[part].load_state_dict(optimizer_state)
     for row, times in fit(
         model, setup.task, recipe, setup.data.train, opts,
         backend=setup.backend, device=setup.device, watch={"test": setup.data.test},
-        first_epoch=done + 1, progress=progress,
+        first_epoch=len(rows) + 1, progress=progress,
     ):  # fmt: skip
         rows.append(row)
         record.write_lines("epochs.jsonl", rows)
         keep_samples(record, model, recipe, len(rows))
         states = {part: optimizer.state_dict() for part, optimizer in opts.items()}
-        record.write_checkpoint({"epoch": len(rows), "model": model.state_dict(), "optimizers": states}, lib.save)
+        record.write_checkpoint({"model": model.state_dict(), "optimizers": states}, rows, lib.save)
         seconds = sum(value for key, value in times.items() if key.endswith("seconds"))
         clock.note(stage="train", epoch=len(rows), seconds=seconds, **times)
         if recipe.schedule == "constant" and clock.left() < 0 and len(rows) < (recipe.epochs or 0):
@@ -221,7 +220,6 @@ def keep_samples(record: Record, model: Any, recipe: Recipe, epoch: int) -> None
         return
     from replab.figures.samples import png
 
-    record.path("samples").mkdir(exist_ok=True)
     record.write_bytes(f"samples/epoch-{epoch:04d}.png", png(samples.draw(model, samples.GRID, recipe.seed)))
 
 

@@ -13,7 +13,7 @@ SEARCH = {"trials": 3, "max_epochs": 2, "fraction": 1.0, "min_validation": 20}
 def own_places(tmp_path_factory):
     """Nothing of the user's is read or written."""
     patch = pytest.MonkeyPatch()
-    for name in ("REPLAB_CACHE", "REPLAB_DATA", "REPLAB_RUNS"):
+    for name in ("REPLAB_CACHE", "REPLAB_CONFIG", "REPLAB_DATA", "REPLAB_RUNS"):
         patch.setenv(name, str(tmp_path_factory.mktemp(name.lower())))
     yield
     patch.undo()

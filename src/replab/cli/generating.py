@@ -24,7 +24,7 @@ def generate(
     from replab import api
     from replab.errors import RunError
     from replab.figures.samples import png
-    from replab.records.record import write_atomic
+    from replab.files import write_atomic
 
     if out.suffix.lower() != ".png":
         raise RunError(f"--out must end in .png, got {out}; the grid is written as PNG")

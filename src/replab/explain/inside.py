@@ -111,8 +111,7 @@ def kept(record: Record) -> list[Explanation]:
     """What `keep` kept; nothing for a run without."""
     if not record.has("explanations.npz"):
         return []
-    with np.load(record.path("explanations.npz"), allow_pickle=False) as file:
-        arrays = dict(file)
+    arrays = record.predictions("explanations.npz")
     found = []
     for i in range(len(arrays["index"])):
         own = {k.removeprefix(f"{i}/map/"): v for k, v in arrays.items() if k.startswith(f"{i}/map/")}

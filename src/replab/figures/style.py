@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-import os
-import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+
+from replab import files
 
 # Okabe and Ito's palette, told apart by people with every common kind of colour blindness, and three for ten classes;
 # black is for text.
@@ -148,17 +149,13 @@ def ceiling(values: Sequence[float] | np.ndarray, quantile: float, factor: float
 
 
 def save(figure: Figure, path: str | Path, dpi: int = DPI) -> Path:
-    """Write the picture under a temporary name in the same folder, then rename: nobody reads half a file."""
+    """Write the picture; nobody ever reads half a file."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    kind = path.suffix.lstrip(".") or "png"
-    handle, temporary = tempfile.mkstemp(prefix=f".{path.stem}-", suffix=f".{kind}", dir=path.parent)
-    os.close(handle)
-    try:
-        figure.savefig(temporary, dpi=dpi, format=kind)
-        os.chmod(temporary, 0o644)  # mkstemp's 0600 would hide the picture from everyone else
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    with files.replacing(path) as file:
+        write(figure, file, path.suffix.lstrip(".") or "png", dpi)
     return path
+
+
+def write(figure: Figure, file: IO[bytes], kind: str = "png", dpi: int = DPI) -> None:
+    figure.savefig(file, dpi=dpi, format=kind)

@@ -6,6 +6,7 @@ import dataclasses
 import json
 from pathlib import Path
 
+from replab import files
 from replab.errors import RunError
 from replab.replication import ledger_text
 from replab.replication.entry import Entry
@@ -37,27 +38,20 @@ def to_show(results: Path) -> Path:
 def append(results: Path, entry: Entry, known: Published) -> None:
     """Add a finished seed and generate the ledger again; several processes may do so at once."""
     results.mkdir(parents=True, exist_ok=True)
-    with open(results / RAW, "a", encoding="utf-8") as file:
-        try:
-            import fcntl
-
-            fcntl.flock(file, fcntl.LOCK_EX)
-        except ImportError:  # Windows: one process at a time then
-            pass
-        file.write(json.dumps(dataclasses.asdict(entry), ensure_ascii=False) + "\n")
-        file.flush()
+    path, line = results / RAW, json.dumps(dataclasses.asdict(entry), ensure_ascii=False) + "\n"
+    with files.lock(results / ".lock", wait=True):
+        before = path.read_bytes() if path.is_file() else b""
+        files.write_atomic(path, before + line.encode())
         write(results, known)
 
 
 def write(results: Path, known: Published) -> None:
     """ledger.csv, LEDGER.md, and the table in the README beside the folder, where it has the marks for one."""
-    from replab.records.record import write_atomic
-
     for name, text in ledger_text.files(known, read(results)).items():
-        write_atomic(results / name, text.encode())
+        files.write_atomic(results / name, text.encode())
     readme = results.resolve().parent / "README.md"
     if readme.is_file():
         old = readme.read_text(encoding="utf-8")
         new = ledger_text.with_table(old, ledger_text.readme_table(known, read(results)))
         if new != old:
-            write_atomic(readme, new.encode())
+            files.write_atomic(readme, new.encode())

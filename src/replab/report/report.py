@@ -147,11 +147,12 @@ def per_class(record: Record) -> str | None:
 
 def draw(record: Record) -> list[str]:
     """Every figure that this run has something for; their names, in the report's order."""
-    from replab.figures.style import save
+    from replab.figures.style import write
 
     names = []
     for name, make in _figures(record).items():
-        save(make(), record.path(f"figures/{name}.png"))
+        with record.replacing(f"figures/{name}.png") as file:
+            write(make(), file)
         names.append(name)
     return names
 
@@ -168,7 +169,6 @@ def _figures(record: Record) -> dict[str, Callable[[], Any]]:
     from replab.figures.style import short
     from replab.search.search import best
 
-    record.path("figures").mkdir(exist_ok=True)
     seen, trials, kept = record.read_json("input.json", {}), record.trials(), record.predictions()
     chosen, facts = record.chosen(), record.read_json("facts.json", {})
     found: dict[str, Callable[[], Any]] = {
@@ -207,7 +207,7 @@ def _figures(record: Record) -> dict[str, Callable[[], Any]]:
         if e.attention is not None and name not in found:  # the surest of each
             found[name] = partial(inside.attention, e.pixels, e.attention, f"CLS attention: {short(words, 28)}")
     if record.has("filters.npy"):
-        found["filters"] = lambda: inside.filters(np.load(record.path("filters.npy"), allow_pickle=False))
+        found["filters"] = lambda: inside.filters(np.load(record.checked("filters.npy"), allow_pickle=False))
     if facts.get("layers"):
         found["structure"] = lambda: structure(
             facts["layers"], chosen.model, (seen["channels"], seen["height"], seen["width"])

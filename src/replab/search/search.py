@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
 from statistics import median
 from time import perf_counter
 from typing import Any
@@ -13,6 +12,7 @@ import optuna
 
 from replab.data.images import Images
 from replab.errors import ModelError, RecipeError, ReplabError, UnknownName
+from replab.records.trial import Trial
 from replab.settings.recipe import Recipe, Search, derive_seed
 from replab.training.loop import Diverged, Row
 
@@ -26,23 +26,6 @@ RECIPE_KEYS = (
     "label_smoothing",
     "neighbours",
 )  # besides a model's own parameters
-
-
-@dataclass(frozen=True)
-class Trial:
-    """A finished trial. `value` is its best validation objective, reached at `best_epoch`."""
-
-    number: int
-    params: dict[str, Any]
-    state: str  # complete, pruned or failed
-    value: float | None = None
-    best_epoch: int = 0
-    error: float = 0.0  # standard error of the value, over the validation images
-    losses: list[float] = field(default_factory=list)  # validation objective, an epoch each
-    reason: str = ""
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 def split_for_search(train: Images, search: Search, seed: int) -> tuple[Images, Images]:

@@ -119,7 +119,6 @@ def animate(record: Record) -> None:
 
     pictures = sorted(record.path("samples").glob("epoch-*.png"))
     if pictures:
-        record.path("figures").mkdir(exist_ok=True)
         record.write_bytes("figures/samples.gif", animated(pictures))
 
 

@@ -1,13 +1,12 @@
 """Rows of features on disk: memory-mapped .npy under a key made of everything that decides them.
 
-Written block by block with a running checksum beside it, so that a killed pass goes on where it was; the block
-boundaries do not depend on where it was, so the rows do not either. Two processes: one computes, the other waits
-and then reads. A damaged file is made anew; where nothing can be written, everything is computed in memory.
+Written block by block with a running checksum beside it, so that a killed pass continues where it stopped. The
+boundaries of the blocks do not depend on where that was, and so neither do the rows. Of two processes, one computes
+and the other waits, then reads. A damaged file is made again; where nothing can be written, all is done in memory.
 """
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import zlib
@@ -16,25 +15,24 @@ from pathlib import Path
 
 import numpy as np
 
-from replab.data.decode import cache
-from replab.errors import RunError
-from replab.records.record import write_atomic
+from replab import files
+from replab.errors import FileError
 
 FORMAT = 1  # raise it when the layout of an entry changes
-BLOCK = 1024  # rows between notes of how far it is
+BLOCK = 1024  # rows between two notes of the progress
 
 Compute = Callable[[int, int], np.ndarray]  # rows from start to stop
 Watch = Callable[[Iterable[int], int], Iterator[int]]  # a progress bar over blocks
 
 
 def rows(key: str, count: int, width: int, compute: Compute, watch: Watch) -> np.ndarray:
-    """(count, width) float32: those on disk, and what is missing of them computed."""
-    folder = cache.root() / f"features-{FORMAT}-{key}"
+    """(count, width) float32: read from disk; missing ones are computed."""
+    folder = files.cache_entry("features", f"features-{FORMAT}-{key}")
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with _lock(folder / "lock"):
+        with files.lock(folder / "lock", wait=True):
             return _filled(folder, count, width, compute, watch)
-    except (OSError, RunError):
+    except (OSError, FileError):
         found = np.empty((count, width), np.float32)
         for start in watch(range(0, count, BLOCK), -(-count // BLOCK)):
             found[start : start + BLOCK] = compute(start, min(start + BLOCK, count))
@@ -51,14 +49,14 @@ def _filled(folder: Path, count: int, width: int, compute: Compute, watch: Watch
             array[start:stop] = compute(start, stop)
             array.flush()  # type: ignore[union-attr]
             checksum = zlib.crc32(array[start:stop].data, checksum)
-            write_atomic(folder / "state.json", json.dumps({"done": stop, "checksum": checksum}).encode())
+            files.write_atomic(folder / "state.json", json.dumps({"done": stop, "checksum": checksum}).encode())
         del array
     # copy on write: torch wants writable memory, and nothing anyone writes reaches the file
     return np.asarray(np.load(file, mmap_mode="c"))
 
 
 def _state(folder: Path, count: int, width: int) -> tuple[int, int]:
-    """(rows that are there and whole, their checksum); (0, 0) for what is absent or damaged."""
+    """(whole rows on disk, their checksum); (0, 0) if the file is absent or damaged."""
     try:
         state = json.loads((folder / "state.json").read_text())
         done, checksum = int(state["done"]), int(state["checksum"])
@@ -76,14 +74,3 @@ def _new(file: Path, count: int, width: int) -> np.ndarray:
         with file.open("r+b") as handle:
             os.posix_fallocate(handle.fileno(), 0, file.stat().st_size)
     return array
-
-
-@contextlib.contextmanager
-def _lock(path: Path) -> Iterator[None]:
-    """Held by one process at a time; the system frees it when that process ends, however it ends."""
-    with open(path, "w") as file:
-        with contextlib.suppress(ImportError):  # Windows: two processes may do the same work
-            import fcntl
-
-            fcntl.flock(file, fcntl.LOCK_EX)
-        yield

@@ -137,7 +137,7 @@ def test_killed_midway_it_goes_on_where_it_was(monkeypatch):
 
 def test_a_damaged_file_is_made_anew(monkeypatch, tmp_path):
     fill("a", 35, None, [])
-    file = next(tmp_path.glob("cache/features-*/features.npy"))
+    file = next(tmp_path.glob("cache/features/features-*/features.npy"))
     data = bytearray(file.read_bytes())
     data[-3] ^= 1
     file.write_bytes(data)

@@ -6,7 +6,6 @@ each is downloaded elsewhere, checked (MD5) and renamed, so a half download is n
 
 from __future__ import annotations
 
-import os
 import shutil
 import socket
 import tempfile
@@ -16,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from replab import files
 from replab.data.decode import cache
 from replab.data.decode.decoded import Allocate, Decoded, dataset
 from replab.data.decode.published_files import (
@@ -40,15 +40,6 @@ class Form(NamedTuple):
 
     files: tuple[str, ...]
     read: Callable[[list[Path]], Halves]
-
-
-def data_root() -> Path:
-    """$REPLAB_DATA, or the user's cache folder."""
-    if os.environ.get("REPLAB_DATA"):
-        return Path(os.environ["REPLAB_DATA"]).expanduser()
-    from platformdirs import user_cache_path
-
-    return user_cache_path("replab") / "data"
 
 
 def idx_forms(folder: str, classes: tuple[str, ...]) -> list[Form]:
@@ -79,7 +70,7 @@ def cifar_forms(folder: str, archive: str, train: list[str], test: str, meta: st
 
 def load(name: str, forms: list[Form], torchvision_name: str, size: int | None, constants: Constants | None) -> Dataset:
     """From the first form that is there and whole; the last form is the one that is downloaded."""
-    root = data_root()
+    root = files.data_root()
     problem: object = None
     for form in [*forms, None]:
         if form is None:
@@ -130,7 +121,7 @@ def _download(name: str, form: Form, torchvision_name: str, root: Path, problem:
             urls, md5 = addresses(torchvision_name)[filename]
             _fetch_from(urls, part, filename, md5)
             (root / file).parent.mkdir(parents=True, exist_ok=True)
-            os.replace(part / filename, root / file)
+            files.rename(part / filename, root / file)
     except (OSError, RuntimeError) as error:  # URLError is an OSError
         reason = " ".join(str(error).split())
         raise DataError(

@@ -1,12 +1,13 @@
-"""Decoded sets kept as memory-mapped .npy under a name made of the files' content: decoded once, never stale.
+"""Decoded sets, kept as memory-mapped .npy under a name made of the files' content: decoded once, never stale.
 
 Hashing a large folder's bytes takes a while, so a second, quicker name (file names, sizes, times, inodes)
 leads to the first. An entry is a folder, written under another name and renamed: two processes may build it
-at once. A damaged entry is built anew; where nothing can be written everything works uncached.
+at once. A damaged entry is built again; where nothing can be written, everything works without a cache.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -19,34 +20,28 @@ from pathlib import Path
 
 import numpy as np
 
+from replab import files
 from replab.data.decode.decoded import Allocate, Decoded
+from replab.errors import FileError
 
+KIND = "decoded"  # the folder of the cache
 FORMAT = 1  # raise it when decoding or the layout of an entry changes
 JUST_NOW = 2.0  # seconds: a file this new may change again without its times showing it
 ABANDONED = 24 * 3600.0  # seconds: an unfinished entry this old was left by a killed process
 
 
-def root() -> Path:
-    """$REPLAB_CACHE, or the user's cache folder."""
-    if os.environ.get("REPLAB_CACHE"):
-        return Path(os.environ["REPLAB_CACHE"]).expanduser()
-    from platformdirs import user_cache_path
-
-    return user_cache_path("replab") / "decoded"
-
-
-def content(files: Iterable[tuple[str, str | Path]], more: str = "") -> str:
+def content(named: Iterable[tuple[str, str | Path]], more: str = "") -> str:
     """A hex digest of these files' names and bytes, and of `more`. Quick if they were seen before."""
-    files = list(files)
+    named = list(named)
     quick = sha256(f"{FORMAT} {more}".encode())
     newest = 0
-    for name, path in files:
+    for name, path in named:
         stat = os.stat(path)
         newest = max(newest, stat.st_mtime_ns, stat.st_ctime_ns)
         facts = (name, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino, stat.st_dev)
         quick.update(repr(facts).encode())
     settled = time.time_ns() - newest > JUST_NOW * 1e9
-    seen = root() / f"seen-{quick.hexdigest()}"
+    seen = files.cache_entry(KIND, f"seen-{quick.hexdigest()}")
     if settled:
         try:
             known = seen.read_text()
@@ -55,25 +50,27 @@ def content(files: Iterable[tuple[str, str | Path]], more: str = "") -> str:
         except (OSError, ValueError):
             pass
     found = sha256(more.encode())
-    for name, path in files:
+    for name, path in named:
         found.update(repr((name, os.stat(path).st_size)).encode())
         with open(path, "rb") as file:
             while block := file.read(2**20):
                 found.update(block)
     if settled:
-        _write_text(seen, found.hexdigest())
+        with contextlib.suppress(OSError, FileError):  # only speed is lost
+            seen.parent.mkdir(parents=True, exist_ok=True)
+            files.write_atomic(seen, found.hexdigest().encode())
     return found.hexdigest()
 
 
 def decoded(key: str, make: Callable[[Allocate], Decoded]) -> Decoded:
     """The entry `key`, or what `make` makes, kept for the next time. `make` fills an array it allocates."""
-    entry = root() / f"set-{FORMAT}-{key}"
+    entry = files.cache_entry(KIND, f"set-{FORMAT}-{key}")
     found = _read(entry)
     if found is not None:
         return found
     try:
-        root().mkdir(parents=True, exist_ok=True)
-        part = Path(tempfile.mkdtemp(prefix="part-", dir=root()))
+        entry.parent.mkdir(parents=True, exist_ok=True)
+        part = Path(tempfile.mkdtemp(prefix="part-", dir=entry.parent))
     except OSError:
         return make(lambda shape: np.empty(shape, np.uint8))
     try:
@@ -82,7 +79,7 @@ def decoded(key: str, make: Callable[[Allocate], Decoded]) -> Decoded:
             _keep(made, part, entry)
     finally:
         shutil.rmtree(part, ignore_errors=True)
-        _sweep()
+        _sweep(entry.parent)
     return _read(entry) or made
 
 
@@ -114,7 +111,7 @@ def _keep(made: Decoded, part: Path, entry: Path) -> None:
         (part / "facts.json").write_text(json.dumps(facts))
         if entry.exists() and _read(entry) is None:
             shutil.rmtree(entry, ignore_errors=True)  # a damaged one
-        part.rename(entry)
+        files.rename(part, entry)  # whole even after a power cut: the checksum tells
     except OSError:
         pass  # another process was first, or the disk is full
 
@@ -139,19 +136,9 @@ def _checksum(found: Decoded) -> list[int]:
     return [zlib.crc32(facts.encode()), *(zlib.crc32(array.data) for array in arrays)]
 
 
-def _write_text(path: Path, text: str) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, part = tempfile.mkstemp(prefix="part-", dir=path.parent)
-        with os.fdopen(handle, "w") as file:
-            file.write(text)
-        os.replace(part, path)
-    except OSError:
-        pass  # only speed is lost
-
-
-def _sweep() -> None:
-    for part in root().glob("part-*"):
+def _sweep(folder: Path) -> None:
+    """Remove what killed processes left unfinished."""
+    for part in (*folder.glob("part-*"), *folder.glob(f"*{files.TEMPORARY}")):
         try:
             if time.time() - part.stat().st_mtime > ABANDONED:
                 shutil.rmtree(part) if part.is_dir() else part.unlink()

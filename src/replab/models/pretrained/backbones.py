@@ -6,7 +6,6 @@ resizing and the backbone's own normalisation are the first layer of the model.
 
 from __future__ import annotations
 
-import os
 import socket
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from replab import files
 from replab.data.images import ImageSpec
 from replab.errors import ModelError, UnknownName
 
@@ -138,12 +138,7 @@ def normalised(net: nn.Module, model: str) -> nn.Module:
 
 
 def weights_folder() -> Path:
-    """$REPLAB_CACHE/weights, or the user's cache folder."""
-    if os.environ.get("REPLAB_CACHE"):
-        return Path(os.environ["REPLAB_CACHE"]).expanduser() / "weights"
-    from platformdirs import user_cache_path
-
-    return user_cache_path("replab") / "weights"
+    return files.cache_root() / "weights"
 
 
 def fetched(model: str) -> Path:

@@ -4,12 +4,12 @@ import os
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
 from PIL import Image
 
+from replab import files
 from replab.data.decode import cache, folder
 from replab.data.load import load
 
@@ -38,8 +38,12 @@ def decodings(monkeypatch):
     return counted
 
 
+def decoded_folder():
+    return files.cache_root() / "decoded"
+
+
 def entry():
-    (found,) = cache.root().glob("set-*")
+    (found,) = decoded_folder().glob("set-*")
     return found
 
 
@@ -54,7 +58,7 @@ def test_the_second_load_decodes_nothing(images, decodings, monkeypatch, just_no
     assert np.array_equal(first.train.pixels, second.train.pixels)
     assert first.fingerprint == second.fingerprint
     assert (first.train.classes, first.train.mean) == (second.train.classes, second.train.mean)
-    seen = list(cache.root().glob("seen-*"))
+    seen = list(decoded_folder().glob("seen-*"))
     assert len(seen) == (1 if just_now == 0 else 0)
 
 
@@ -134,8 +138,8 @@ def test_a_full_disk_is_no_error(images, monkeypatch, decodings):
 
     monkeypatch.setattr(os, "posix_fallocate", full, raising=False)
     assert len(load(str(images)).train) == 6
-    assert list(cache.root().glob("set-*")) == []
-    assert list(cache.root().glob("part-*")) == []
+    assert list(decoded_folder().glob("set-*")) == []
+    assert list(decoded_folder().glob("part-*")) == []
 
 
 def test_two_processes_at_once(images):
@@ -150,7 +154,7 @@ def test_two_processes_at_once(images):
     assert [process.returncode for process in running] == [0, 0, 0]
     found = load(str(images))
     assert outputs == {f"{found.fingerprint} {found.train.pixels.sum()}\n"}
-    assert list(cache.root().glob("part-*")) == []
+    assert list(decoded_folder().glob("part-*")) == []
 
 
 def test_another_process_may_win_the_race(images):
@@ -166,19 +170,21 @@ def test_another_process_may_win_the_race(images):
         return cache.Decoded.of(array, None, (), None)
 
     assert np.array_equal(cache.decoded(key, make).pixels, pixels)
-    assert [p.name for p in cache.root().iterdir()] == [f"set-{cache.FORMAT}-k"]
+    assert [p.name for p in decoded_folder().iterdir()] == [f"set-{cache.FORMAT}-k"]
 
 
 def test_what_killed_processes_left_is_swept(images):
-    left = cache.root() / "part-old"
-    left.mkdir()
+    left = decoded_folder() / "part-old"
+    left.mkdir(parents=True)
     os.utime(left, (1, 1))
     load(str(images))
     assert not left.exists()
 
 
-def test_the_folder_is_the_users_cache_unless_told(monkeypatch):
-    monkeypatch.delenv("REPLAB_CACHE")
-    assert "replab" in cache.root().parts
-    monkeypatch.setenv("REPLAB_CACHE", "~/x")
-    assert cache.root() == Path.home() / "x"
+def test_an_entry_of_an_earlier_version_is_used_where_it_is(images, decodings):
+    """They stood in the cache's root."""
+    load(str(images))
+    entry().rename(files.cache_root() / entry().name)
+    load(str(images))
+    assert len(decodings) == 8
+    assert list(decoded_folder().glob("set-*")) == []

@@ -1,0 +1,132 @@
+"""manifest.jsonl: the SHA-256 of every file of a run, so that damage is noticed.
+
+One line per write, appended and flushed *before* the file takes its place, with the hash of what it replaces: wherever
+a kill or a power cut falls, a whole file has one of its last line's two hashes, and a damaged one has neither.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path, PurePosixPath
+from typing import Any, NamedTuple
+
+from replab import files
+from replab.errors import FileError, RunError
+
+NAME = "manifest.jsonl"
+LARGEST = 2**26  # bytes: a longer manifest is none of ours
+SHORT = 100  # lines that are not worth shortening
+
+
+class Entry(NamedTuple):
+    """A file's hash, and that of the content it replaces or replaced; None where there is no file."""
+
+    sha256: str | None
+    was: str | None
+
+
+class Manifest:
+    def __init__(self, folder: Path):
+        self.folder, self.path = folder, folder / NAME
+        self.damaged_lines: list[int] = []
+        self._entries: dict[str, Entry] = {}
+        self._lines = 0
+        self._torn = False  # a last line that a kill cut short: its file was not yet replaced
+        self._version: Any = None  # of the file that was read
+        self._in_place: dict[str, str | None] = {}  # put there by this process
+
+    def entries(self) -> dict[str, Entry]:
+        """The last line of each file. Empty for runs of replab 0.1, which have no manifest."""
+        try:
+            stat = self.path.stat()
+        except FileNotFoundError:
+            self._entries, self._lines, self._torn, self.damaged_lines = {}, 0, False, []
+            return self._entries
+        version = (stat.st_mtime_ns, stat.st_size, stat.st_ino)
+        if version != self._version:
+            if stat.st_size > LARGEST or not self.path.is_file():
+                raise RunError(f"run {self.folder.name}: {NAME} is not replab's: {stat.st_size:,} bytes")
+            self._parse(self.path.read_bytes())
+            self._version = version
+        return self._entries
+
+    def _parse(self, data: bytes) -> None:
+        self._entries, self.damaged_lines = {}, []
+        lines = data.split(b"\n")
+        self._lines, self._torn = len(lines), bool(lines.pop())
+        for number, line in enumerate(lines, 1):
+            try:
+                row = json.loads(line)
+                name, entry = row["file"], Entry(row["sha256"], row["was"])
+                if not _inside(name) or not all(value is None or isinstance(value, str) for value in entry):
+                    raise ValueError
+                self._entries[name] = entry
+            except (ValueError, TypeError, KeyError, RecursionError):
+                self.damaged_lines.append(number)
+
+    def whole(self, name: str, digest: str | None) -> bool:
+        """Whether a file with this hash (None: no file) is what was written; true of files that nothing is known of."""
+        entry = self.entries().get(name)
+        return entry is None or digest in entry
+
+    def announce(self, hashes: Mapping[str, str | None]) -> None:
+        """Write down what these files are about to hold; None for one that is about to be removed."""
+        if self.entries() and self._torn:
+            self.shorten()
+        lines = [
+            json.dumps({"file": name, "sha256": digest, "was": self._replaced(name)}) + "\n"
+            for name, digest in hashes.items()
+        ]
+        try:
+            with open(self.path, "ab") as file:
+                file.write("".join(lines).encode())
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            raise FileError(f"cannot write {self.path}: {files.reason(error, self.folder)}") from None
+
+    def done(self, hashes: Mapping[str, str | None]) -> None:
+        """What was announced is in place: the next announcement need not look."""
+        self._in_place |= hashes
+
+    def in_place(self, name: str) -> str | None:
+        """The hash of a file that is there and whole; None of any other."""
+        entry = self.entries().get(name)
+        if entry is not None and self._in_place.get(name, "") == entry.sha256:
+            return entry.sha256
+        present = digest_of(self.folder / name)
+        return present if entry is None or present in entry else None
+
+    def _replaced(self, name: str) -> str | None:
+        """The hash of what a write replaces. Damaged content does not become good by being replaced."""
+        entry = self.entries().get(name)
+        return self.in_place(name) or (entry.sha256 if entry else None)
+
+    def shorten(self) -> None:
+        """One line per file. Only the one process that may write to the run calls this."""
+        rows = [
+            {"file": name, "sha256": entry.sha256, "was": entry.was}
+            for name, entry in self.entries().items()
+            if entry.sha256 is not None or (self.folder / name).exists()
+        ]
+        files.write_atomic(self.path, "".join(json.dumps(row) + "\n" for row in rows).encode())
+
+    @property
+    def long(self) -> bool:
+        return len(self.entries()) * 2 + SHORT < self._lines
+
+
+def digest_of(path: Path) -> str | None:
+    """A file's SHA-256; None where there is none, or where it is a device or a pipe."""
+    if not path.is_file():
+        return None
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _inside(name: Any) -> bool:
+    """Whether it names a file of the folder."""
+    return isinstance(name, str) and not PurePosixPath(name).is_absolute() and ".." not in PurePosixPath(name).parts
