@@ -330,7 +330,7 @@ def test_runs_that_are_none(refuses, a_run, tmp_path):
     assert "x.png: No such file" in refuses("predict", a_run.id, "x.png", runs=runs)
     (tmp_path / "words.png").write_text("words")
     assert "words.png cannot be read" in refuses("predict", a_run.id, tmp_path / "words.png", runs=runs)
-    a_run.record.path("recipe.toml").write_text("lr = ")
+    a_run.record.write_text("recipe.toml", "lr = ")
     assert "recipe.toml is not valid TOML" in refuses("resume", a_run.id, runs=runs)
 
 
@@ -351,7 +351,7 @@ def test_a_runs_folder_that_cannot_be(refuses, tmp_path, monkeypatch):
     words = ["run", "mlp", "--lr", 1e-3, "--epochs", 1, "--fast"]
     for runs in (tmp_path / "file", tmp_path / "file" / "deeper"):
         assert f"cannot write runs to {runs}" in refuses(*words, runs=runs)
-        assert "--runs FOLDER takes another" in refuses(*words, runs=runs)
+        assert "--runs FOLDER names another" in refuses(*words, runs=runs)
 
     def full(*_):
         raise OSError(errno.ENOSPC, "No space left on device")
@@ -367,7 +367,7 @@ def test_a_disk_that_fills_up_leaves_a_run_to_resume(replab, tmp_path, monkeypat
 
     def full(state, path):
         if state["epoch"] == 2:
-            raise RuntimeError("file write failed")
+            raise OSError(errno.ENOSPC, "No space left on device")
         save(state, path)
 
     with monkeypatch.context() as patch:
@@ -376,7 +376,7 @@ def test_a_disk_that_fills_up_leaves_a_run_to_resume(replab, tmp_path, monkeypat
     assert code == 2
     assert err.count("\n") == 1
     (made,) = (tmp_path / "runs").iterdir()
-    assert f"free some space, then replab resume {made.name}" in err
+    assert f"free some space or name another folder; then replab resume {made.name} continues" in err
     code, _, err = replab("resume", made.name, "--runs", tmp_path / "runs")
     assert code == 0, err
     assert len((made / "epochs.jsonl").read_text().splitlines()) == 3
