@@ -53,6 +53,32 @@ FILES = {
             images = Images(pixels, labels, ("above", "below"), (0.0,), (1.0,))
             return Dataset("stripes", images, images, "always the same")
     ''',
+    "training/forgetful.py": '''
+        """Sets every parameter to zero at each step"""
+
+        from replab.training.optimizers import optimizer
+
+
+        @optimizer
+        def forgetful(lib, params, *, lr, weight_decay, momentum, **options):
+            class Forgetful(lib.optim.SGD):
+                def step(self, closure=None):
+                    for group in self.param_groups:
+                        for parameter in group["params"]:
+                            parameter.data.zero_()
+
+            return Forgetful(params, lr=lr)
+    ''',
+    "training/halving.py": '''
+        """Half the rate of the step before"""
+
+        from replab.training.schedules import schedule
+
+
+        @schedule
+        def halving(step, total, lr):
+            return lr * 0.5**step
+    ''',
     "data/augment/blank.py": '''
         """Images of zeros"""
 
@@ -103,9 +129,11 @@ FILES = {
 COMMANDS = {
     "models": "models",
     "datasets": "datasets",
+    "forgetful": "run thin --data stripes --optimizer forgetful --schedule halving --lr 1 --epochs 2"
+    " --batch-size 20",
     "blank": "run thin --data stripes --augment blank --weights constant:0.25 --lr 0.1 --epochs 1",
     "replicate": "replicate toy/thin",
-}
+}  # fmt: skip
 
 RUNNER = """
 import contextlib, io, json, sys
@@ -175,6 +203,16 @@ def test_a_data_source(used):
     assert "Black above white" in used.output("datasets")
     seen = json.loads((used.run("blank") / "input.json").read_text())
     assert (seen["data"], seen["classes"], seen["train_images"]) == ("stripes", ["above", "below"], 40)
+
+
+def test_an_optimizer(used):
+    (weight,) = load_file(used.run("forgetful") / "model.safetensors").values()
+    assert not weight.any()
+
+
+def test_a_schedule(used):
+    rates = [row["lr"] for row in used.rows("forgetful")]  # of each epoch's last step, two steps per epoch
+    assert rates in ([0.5, 0.125], [1.0, 0.25])
 
 
 def test_an_augmentation(used):
