@@ -12,9 +12,10 @@ from replab.data.source import source
 from replab.errors import RunError
 from replab.models.loader import ModelSource
 from replab.models.registry import MODELS
+from replab.models.trust import Trust, allowed, remember
 from replab.records import environment
 from replab.records.progress import Progress
-from replab.records.record import Record
+from replab.records.record import Record, is_run
 from replab.runs.run import Run, finished_runs
 from replab.settings.recipe import Recipe
 from replab.training import cost
@@ -46,6 +47,7 @@ def run(
     say(measured.sentences(ready))
     record = Record.create(runs_folder(runs), ready.recipe, environment.describe(ready.device))
     keep_model_text(record, ready.source)
+    trust_named(ready.source)
     say(f"run folder: {record.folder}")
     pipeline.carry_out(record, ready, measured, Progress(quiet), say)
     return Run(record, ready)
@@ -59,6 +61,7 @@ def prepare(
     fast: bool = False,
     trials: int | None = None,
     runs: str | Path | None = None,
+    trust: Trust = False,
     **settings: Any,
 ) -> setup.Setup:
     """All that can be wrong is found here. `settings` are a Recipe's keys: lr=1e-3, params={"dropout": 0.1} …"""
@@ -78,7 +81,10 @@ def prepare(
     wanted = base.replace(**settings)
     if fast:
         wanted = wanted.fast()
-    ready = setup.prepare(wanted, model)
+    named = model
+    if model is None and isinstance(recipe, (str, Path)) and is_run(Path(recipe).parent):  # a run's own recipe
+        named = allowed(wanted.model, Record(Path(recipe).parent), trust)
+    ready = setup.prepare(wanted, named)
     wanted = ready.recipe.fast() if fast else ready.recipe  # a task may have settled what was left open
     if not isinstance(model, str) and model is not None:
         wanted = wanted.replace(model=ready.source.name)
@@ -89,19 +95,25 @@ def resume(
     run: str | Path,
     *,
     model: Model | None = None,
+    trust: Trust = False,
     runs: str | Path | None = None,
     quiet: bool = False,
     say: Callable[[str], None] = lambda line: None,
 ) -> Run:
-    """Go on with a run that was interrupted; its end is the same as if it had been left alone."""
+    """Continue a run that was interrupted; its end is the same as if it had been left alone."""
     record = Record.open(run, runs_folder(runs))
-    ready = reopen(record, model)
+    ready = reopen(record, model, trust, say)
     pipeline.carry_out(record, ready, cost.measure(ready), Progress(quiet), say)
     return Run(record, ready)
 
 
-def reopen(record: Record, model: Model | None = None) -> setup.Setup:
-    """The set-up a run was made with. A model file is imported only if it is the same text, or named by the caller."""
+def reopen(
+    record: Record,
+    model: Model | None = None,
+    trust: Trust = False,
+    notice: Callable[[str], None] = lambda text: None,
+) -> setup.Setup:
+    """The set-up a run was made with. Code that the run names is imported only if this user named or trusted it."""
     import torch
 
     threads = record.read_json("environment.json", {}).get("threads")
@@ -111,7 +123,9 @@ def reopen(record: Record, model: Model | None = None) -> setup.Setup:
     recipe = record.recipe()
     if record.has("model.safetensors"):  # trained: what it began with is not needed again
         recipe = recipe.replace(pretrained=False, weights="")
-    ready = setup.prepare(recipe, model, expect_sha256=None if model else seen.get("model_sha256"))
+    ready = setup.prepare(recipe, allowed(recipe.model, record, trust, notice) if model is None else model)
+    if model is not None:
+        trust_named(ready.source)
     if ready.initial is not None and seen.get("weights_sha256") not in (None, ready.initial.sha256):
         raise RunError(f"{ready.initial.origin} is not the file run {record.id} began with; start a new run")
     return ready
@@ -122,9 +136,12 @@ def weights_of(weights: str, runs: Path) -> str:
     return str(runs / weights) if not Path(weights).exists() and (runs / weights).is_dir() else weights
 
 
-def load_run(run: str | Path, runs: str | Path | None = None) -> Run:
-    """A finished or unfinished run, by id or path, to look at: nothing is imported or executed from it."""
-    return Run(Record.open(run, runs_folder(runs)))
+def load_run(
+    run: str | Path, runs: str | Path | None = None, *, model: Model | None = None, trust: Trust = False
+) -> Run:
+    """A run by id, path or `latest`. Looking at it imports and executes nothing; using a model file of its own takes
+    `model`, your own FILE.py:FUNCTION, or `trust=True`, which runs the text in its folder."""
+    return Run(Record.open(run, runs_folder(runs)), model=model, trust=trust)
 
 
 def all_runs(runs: str | Path | None = None, say: Callable[[str], None] = lambda line: None) -> list[Run]:
@@ -155,6 +172,12 @@ def run_each(
 def keep_model_text(record: Record, source: ModelSource) -> None:
     if source.text:
         record.write_text("model_file.txt", source.text)
+
+
+def trust_named(source: ModelSource) -> None:
+    """A file that the caller named may be run again when one of the runs made with it is used."""
+    if source.path is not None and source.sha256 is not None:
+        remember(source.sha256, source.name.rpartition(":")[2], source.path)
 
 
 def list_models() -> list[str]:

@@ -24,6 +24,21 @@ Data = Annotated[str | None, typer.Option("--data", "-d", help="a data set's nam
 ModelFile = Annotated[
     str | None, typer.Option("--model", help="FILE.py:FUNCTION, when the run's own file has moved or changed")
 ]
+TrustOption = Annotated[
+    bool, typer.Option("--trust", help="run the code that the run's folder brings, after showing its path and hash")
+]
+
+
+def asked(trust: bool) -> Callable[[str], bool]:
+    """Show what a run's folder would run; then the answer is --trust, or that of the person at the terminal."""
+
+    def answer(what: str) -> bool:
+        if trust:
+            print(what, file=sys.stderr)
+            return True
+        return sys.stdin.isatty() and sys.stderr.isatty() and typer.confirm(f"{what}. Run it?", err=True)
+
+    return answer
 
 
 _folder_in_use: list[Path] = []

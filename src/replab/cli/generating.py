@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from replab.cli.app import Data, ModelFile, Quiet, Runs, app, print_pairs, recipe_settings, sayer
+from replab.cli.app import Data, ModelFile, Quiet, Runs, TrustOption, app, asked, print_pairs, recipe_settings, sayer
 
 
 @app.command()
@@ -18,6 +18,7 @@ def generate(
     seed: Annotated[int, typer.Option(help="the same seed draws the same images")] = 0,
     out: Annotated[Path, typer.Option(help="where the grid goes")] = Path("grid.png"),
     model: ModelFile = None,
+    trust: TrustOption = False,
     runs: Runs = None,
 ) -> None:
     """Draw new images with a run's trained model, as one grid."""
@@ -28,7 +29,7 @@ def generate(
 
     if out.suffix.lower() != ".png":
         raise RunError(f"--out must end in .png, got {out}; the grid is written as PNG")
-    drawn = api.load_run(run, runs).generate(n, label=class_, seed=seed, model=model)
+    drawn = api.load_run(run, runs, trust=asked(trust)).generate(n, label=class_, seed=seed, model=model)
     write_atomic(out, png(drawn))
     print(f"{len(drawn)} images: {out}")
 
@@ -39,14 +40,15 @@ def fidelity(
     by: Annotated[str, typer.Option("--by", help="id or folder of a classifier's run on the same data")],
     n: Annotated[int, typer.Option("--n", help="images of each kind")] = 2000,
     seed: Annotated[int, typer.Option(help="draws the samples")] = 0,
+    trust: TrustOption = False,
     runs: Runs = None,
 ) -> None:
     """KID, Fréchet distance, density and coverage of samples in a classifier's features, between floor and ceilings."""
     from replab import api
     from replab.explain import fidelity as measuring
 
-    found = api.load_run(run, runs)
-    judged = measuring.judge(found, api.load_run(by, runs), n, seed)
+    found = api.load_run(run, runs, trust=asked(trust))
+    judged = measuring.judge(found, api.load_run(by, runs, trust=asked(trust)), n, seed)
     found.record.write_json("fidelity.json", judged)
     print("\n".join(measuring.lines(judged)))
 

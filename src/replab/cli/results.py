@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from replab.cli.app import Data, ModelFile, Quiet, Runs, app, print_report, print_table
+from replab.cli.app import Data, ModelFile, Quiet, Runs, TrustOption, app, asked, print_report, print_table
 
 
 @app.command()
@@ -60,6 +60,7 @@ def audit(
         bool, typer.Option("--retest", help="train the chosen rate and its neighbours at full size, and compare")
     ] = False,
     model: ModelFile = None,
+    trust: TrustOption = False,
     quiet: Quiet = False,
     runs: Runs = None,
 ) -> None:
@@ -71,7 +72,7 @@ def audit(
     found = api.load_run(run, runs)
     findings = auditing.audit(found, api.all_runs(found.folder.parent))
     if retest:
-        ready = api.reopen(found.record, model)
+        ready = api.reopen(found.record, model, asked(trust))
         findings.append(auditing.retest_sentence(auditing.retest(found, ready, Progress(quiet))))
     for finding in findings:
         print(("! " if finding.warning else "  ") + finding.sentence)
@@ -82,12 +83,13 @@ def predict(
     run: Annotated[str, typer.Argument(help="id or folder of the run")],
     images: Annotated[list[str], typer.Argument(help="image files")],
     model: ModelFile = None,
+    trust: TrustOption = False,
     runs: Runs = None,
 ) -> None:
     """Say what images show, by a run's trained model."""
     from replab import api
 
-    for name, said in zip(images, api.load_run(run, runs).predict(list(images), model)):
+    for name, said in zip(images, api.load_run(run, runs, trust=asked(trust)).predict(list(images), model)):
         others = sorted(said.probabilities.items(), key=lambda kv: -kv[1])[1:3]
         print(f"{name}: {said.label} {said.probability:.1%} (then {', '.join(f'{k} {v:.1%}' for k, v in others)})")
 
@@ -99,6 +101,7 @@ def explain(
     layer: Annotated[int | None, typer.Option(help="a ViT's layer, from 1, whose attention is also drawn")] = None,
     out: Annotated[Path, typer.Option(help="folder of the figures")] = Path("explain"),
     model: ModelFile = None,
+    trust: TrustOption = False,
     runs: Runs = None,
 ) -> None:
     """Draw what a run's model looks at in an image, and say how faithful each picture is."""
@@ -107,7 +110,7 @@ def explain(
     from replab.figures import inside
     from replab.figures.style import save
 
-    found_run = api.load_run(run, runs)
+    found_run = api.load_run(run, runs, trust=asked(trust))
     found, network = explaining.of_run(found_run, image, layer, model)
     label = found_run.input["classes"][found.target]
     print(f"{image}: {label} {found.probability:.1%}")
@@ -129,6 +132,7 @@ def embed(
     images: Annotated[int, typer.Option(help="at most this many test images")] = 1000,
     out: Annotated[Path, typer.Option(help="where the figure goes")] = Path("embedding.png"),
     model: ModelFile = None,
+    trust: TrustOption = False,
     runs: Runs = None,
 ) -> None:
     """Draw a t-SNE of the features before the head, coloured by class, mistakes marked."""
@@ -138,7 +142,7 @@ def embed(
     from replab.figures.style import save
     from replab.tasks.tsne import two_dimensions
 
-    found = api.load_run(run, runs)
+    found = api.load_run(run, runs, trust=asked(trust))
     rows, labels, said = penultimate(found, images, model)
     points = two_dimensions(rows, found.chosen.seed)
     title = f"{found.chosen.model} on {found.input['data']}: t-SNE of {len(rows):,} test images' features"

@@ -12,7 +12,9 @@ from replab.cli.app import (
     ModelFile,
     Quiet,
     Runs,
+    TrustOption,
     app,
+    asked,
     print_report,
     print_table,
     recipe_settings,
@@ -80,6 +82,7 @@ def run(
     device: Annotated[str | None, typer.Option(help="auto, cpu, cuda, cuda:N or mps [auto]")] = None,
     budget: Annotated[str | None, typer.Option(help="time for search and training, as 10m or 1h30m")] = None,
     fast: Annotated[bool, typer.Option("--fast", help="one trial, one epoch, few images, every stage")] = False,
+    trust: TrustOption = False,
     quiet: Quiet = False,
     runs: Runs = None,
 ) -> None:
@@ -87,7 +90,9 @@ def run(
     from replab import api
 
     settings = recipe_settings(locals())
-    found = api.run(model, data, recipe=recipe, fast=fast, quiet=quiet, runs=runs, say=sayer(quiet), **settings)
+    found = api.run(
+        model, data, recipe=recipe, fast=fast, quiet=quiet, runs=runs, trust=asked(trust), say=sayer(quiet), **settings
+    )
     print_report(found, quiet)
 
 
@@ -95,13 +100,14 @@ def run(
 def resume(
     run: Annotated[str, typer.Argument(help="id or folder of the run")],
     model: ModelFile = None,
+    trust: TrustOption = False,
     quiet: Quiet = False,
     runs: Runs = None,
 ) -> None:
     """Go on with an interrupted run; it ends with the same numbers as if left alone."""
     from replab import api
 
-    print_report(api.resume(run, model=model, runs=runs, quiet=quiet, say=sayer(quiet)), quiet)
+    print_report(api.resume(run, model=model, trust=asked(trust), runs=runs, quiet=quiet, say=sayer(quiet)), quiet)
 
 
 @app.command()

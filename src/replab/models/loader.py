@@ -1,13 +1,14 @@
-"""From what `--model` says to a module that fits the images: a registered name, `file.py:callable`, or a callable.
+"""From what a model is called to a module that fits the images: a registered name, FILE.py:FUNCTION, or a callable.
 
 Everything that can be wrong with a model is found here, before anything is searched or written.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from replab.models.registry import MODELS
 
 @dataclass(frozen=True)
 class ModelSource:
-    """A builder, and where it came from: `path` and `text` for a file of the user's."""
+    """A builder, and where it came from: `path` and `text` of a user's file."""
 
     name: str
     build: Callable[..., Any]
@@ -31,8 +32,8 @@ class ModelSource:
         return None if self.text is None else hashlib.sha256(self.text.encode()).hexdigest()
 
 
-def find(model: str | Callable[..., Any], backend: Any, expect_sha256: str | None = None) -> ModelSource:
-    """The builder that `model` means. `expect_sha256`: refuse a file with another content."""
+def find(model: str | Callable[..., Any], backend: Any) -> ModelSource:
+    """The builder that `model` means. A file is imported: models.trust says whether one that a run names may be."""
     if callable(model):
         _refuse_instance(model, getattr(model, "__class__", type(model)).__name__)
         name = getattr(model, "entry_name", None) or f"python:{getattr(model, '__qualname__', type(model).__name__)}"
@@ -58,21 +59,11 @@ def find(model: str | Callable[..., Any], backend: Any, expect_sha256: str | Non
     if not path.is_file():
         raise ModelError(f"no model file {file}: looked in {path.parent.resolve()}")
     try:
-        text = path.read_text()
+        text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise ModelError(f"{file} does not import: it cannot be read as text ({error})") from None
-    digest = hashlib.sha256(text.encode()).hexdigest()
-    if expect_sha256 and digest != expect_sha256:
-        raise ModelError(
-            f"{file} is not the file this run was made with (its SHA-256 begins {digest[:12]}, the run's"
-            f" {expect_sha256[:12]}); the run folder keeps the text, --model FILE.py:FUNCTION names a file to use"
-        )
-    try:
+    with users_code(f"{file} does not import", path):
         module = backend.load_file(path.resolve())
-    except ReplabError:
-        raise
-    except (Exception, SystemExit) as error:
-        raise ModelError(f"{file} does not import: {type(error).__name__}: {_line(error, path)}") from error
     if not hasattr(module, attribute):
         names = [n for n, v in vars(module).items() if callable(v) and getattr(v, "__module__", "") == module.__name__]
         raise ModelError(f"{file} has no function or class {attribute!r}; it has {', '.join(names) or 'none'}")
@@ -85,14 +76,25 @@ def find(model: str | Callable[..., Any], backend: Any, expect_sha256: str | Non
     return ModelSource(model, build, path.resolve(), text)
 
 
+@contextlib.contextmanager
+def users_code(failed: str, path: Path | None = None) -> Iterator[None]:
+    """Whatever the user's code raises is an error of the model; sys.exit() in it, too, is no success."""
+    try:
+        yield
+    except (ReplabError, KeyboardInterrupt):
+        raise
+    except BaseException as error:
+        raise ModelError(f"{failed}: {type(error).__name__}: {_line(error, path)}") from error
+
+
 def _refuse_instance(build: Any, name: str) -> None:
     """A module is callable too, but there is only one of it."""
     if hasattr(build, "state_dict") and not inspect.isclass(build):
-        raise ModelError(f"{name} is a model, not what makes one: each trial needs a new one; give its class")
+        raise ModelError(f"{name} is a model instance; pass its class or a builder function")
 
 
 def build(source: ModelSource, image: ImageSpec, params: Mapping[str, Any], backend: Any) -> Any:
-    """The module, or a ModelError that says what the builder would not take."""
+    """The module, or a ModelError that says what the builder does not accept."""
     signature = _signature(source.build)
     named = parameters(source)
     if not any(p.kind is p.VAR_KEYWORD for p in signature):
@@ -108,14 +110,8 @@ def build(source: ModelSource, image: ImageSpec, params: Mapping[str, Any], back
     ]
     if missing:
         raise ModelError(f"{source.name} needs {', '.join(missing)}; give them with --set {missing[0]}=...")
-    try:
+    with users_code(f"{source.name} could not be built", source.path):
         model = source.build(*spec, **params)
-    except ReplabError:
-        raise
-    except Exception as error:
-        raise ModelError(
-            f"{source.name} could not be built: {type(error).__name__}: {_line(error, source.path)}"
-        ) from error
     if not isinstance(model, backend.lib.nn.Module):
         raise ModelError(f"{source.name} must return a {backend.name} nn.Module, got {type(model).__name__}")
     return model

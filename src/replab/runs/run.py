@@ -50,8 +50,8 @@ class Prediction:
 
 
 class Run:
-    def __init__(self, record: Record, ready: Any = None):
-        self.record = record
+    def __init__(self, record: Record, ready: Any = None, *, model: Any = None, trust: Any = False):
+        self.record, self._named, self._trust = record, model, trust
         self._ready = ready
         self._model: Any = None
 
@@ -124,7 +124,7 @@ class Run:
         if self._model is None:
             from replab import api, pipeline
 
-            self._ready = self._ready or api.reopen(self.record, model)
+            self._ready = self._ready or api.reopen(self.record, model or self._named, self._trust)
             self._model = pipeline.trained_model(self.record, self._ready, self.chosen)
         return self._model
 
@@ -133,7 +133,7 @@ class Run:
         if self._ready is None:
             from replab import api
 
-            self._ready = api.reopen(self.record, model)
+            self._ready = api.reopen(self.record, model or self._named, self._trust)
         return self._ready
 
     def normalised(self) -> Recipe:

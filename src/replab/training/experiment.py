@@ -94,13 +94,12 @@ class Setup:
 def prepare(
     recipe: Recipe,
     model: str | Callable[..., Any] | None = None,
-    expect_sha256: str | None = None,
 ) -> Setup:
     """Everything a run needs, checked: what cannot work is refused here, before a folder is made."""
     recipe = heads.settle(recipe)
     backend = backends.get(recipe.backend)
     device = backends.pick_device(recipe.device, recipe.backend)
-    source = model_file.find(model if model is not None else recipe.model, backend, expect_sha256)
+    source = model_file.find(model if model is not None else recipe.model, backend)
     data = load(
         recipe.data, size=recipe.size, seed=recipe.seed, limit=recipe.limit, classes=recipe.classes,
         per_class=recipe.per_class,
