@@ -8,7 +8,7 @@ import tempfile
 
 from input_pipeline import ON_DISK
 
-from replab.data.decode.archives import data_root
+from replab.files import data_root
 
 TARGET = 1.2
 

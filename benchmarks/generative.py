@@ -19,7 +19,7 @@ from torch.utils.data import DataLoader
 
 from replab.backends import backend as backends
 from replab.data.images import Images, ImageSpec
-from replab.models.registry import builder
+from replab.models.registry import MODELS
 from replab.records.progress import Progress
 from replab.settings.recipe import Recipe
 from replab.tasks import bound
@@ -48,7 +48,7 @@ def published(model: nn.Module) -> nn.Module:
 
 def plain(images: Images) -> Callable[[], None]:
     """What people write."""
-    model = published(builder("vae")(images.spec))
+    model = published(MODELS.get("vae")(images.spec))
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
     loader = DataLoader(OneByOne(images), 128, shuffle=True, num_workers=0)
 
@@ -67,7 +67,7 @@ def plain(images: Images) -> Callable[[], None]:
 
 def ours(images: Images) -> Callable[[], None]:
     recipe, backend = Recipe(model="vae", lr=1e-3, epochs=10_000, normalise="none"), backends.get("torch")
-    model = builder("vae")(images.spec)
+    model = MODELS.get("vae")(images.spec)
     if prefers_channels_last(model):
         model = model.to(memory_format=torch.channels_last)
     task = Reconstruct(torch)
@@ -76,19 +76,17 @@ def ours(images: Images) -> Callable[[], None]:
     return lambda: next(rows) and None
 
 
-def together(n: int) -> Callable[[], None]:
+def together(n: int) -> Callable[[], object]:
     """As `score_classes` does it."""
     backends.get("torch")
     model, x, eps = scored(n)
     model = model.to(memory_format=torch.channels_last)
     step, decode = max(1, bound.AT_ONCE // (10 * SAMPLES)), model.fast_decode()
-    return lambda: (
-        [bound.class_scores(model, decode, a, b, 10) for a, b in zip(x.split(step), eps.split(step))] and None
-    )
+    return lambda: [bound.class_scores(model, decode, a, b, 10) for a, b in zip(x.split(step), eps.split(step))]
 
 
 def by_class(n: int) -> Callable[[], None]:
-    """What people write: a pass of the published model a class; as many images at once as in the other way."""
+    """What people write: one pass of the published model per class; as many images at once as in the other way."""
     model, x, eps = scored(n)
     model = published(model)
     step = max(1, bound.AT_ONCE // SAMPLES)
@@ -103,7 +101,7 @@ def by_class(n: int) -> Callable[[], None]:
 
 def scored(n: int) -> tuple[nn.Module, torch.Tensor, torch.Tensor]:
     torch.manual_seed(0)
-    model = builder("cvae")(ImageSpec(1, 28, 28, 10)).eval()
+    model = MODELS.get("cvae")(ImageSpec(1, 28, 28, 10)).eval()
     return model, torch.rand(n, 1, 28, 28), torch.randn(n, SAMPLES, model.latent)
 
 

@@ -16,10 +16,10 @@ from torch.utils.data import DataLoader, Dataset
 
 from replab.backends.torchvision_cpu import torchvision
 from replab.data.batches import Batches
-from replab.data.decode.archives import data_root
 from replab.data.images import Images
 from replab.data.load import load
 from replab.data.sources.cifar10 import CONSTANTS
+from replab.files import data_root
 
 TARGET, COUNT, BATCH, ROUNDS = 25, 10_000, 128, 5
 # what must lie in the data folder for the set to be read without a network
@@ -39,6 +39,7 @@ class OneByOne(Dataset):
 
     def __init__(self, images: Images):
         transforms = torchvision.transforms
+        assert images.labels is not None
         self.pixels, self.labels = images.pixels.transpose(0, 2, 3, 1).copy(), images.labels.tolist()
         self.transform = transforms.Compose([transforms.ToTensor(), transforms.Normalize(images.mean, images.std)])
 

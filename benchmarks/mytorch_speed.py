@@ -61,7 +61,7 @@ def build(name: str, lib: Any) -> Any:
         head = [nn.Flatten(), nn.Linear(2048, 512), nn.ReLU(), nn.Dropout(0.5), nn.Linear(512, 10)]
         return nn.Sequential(*layers, *head)
 
-    class NanoViT(nn.Module):
+    class NanoViT(nn.Module):  # type: ignore[name-defined]  # of either library
         def __init__(self, width: int = 192, patch: int = 4) -> None:
             super().__init__()
             self.patches = nn.Conv2d(3, width, patch, patch)

@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable
 from statistics import median
+from typing import Any
 
 
 def serve(work: Callable[[], object]) -> None:
@@ -19,12 +20,13 @@ def serve(work: Callable[[], object]) -> None:
 
 def measure(script: str, sides: Iterable[str], arguments: list[str], rounds: int) -> dict[str, list[float]]:
     """Seconds of each side, one after another for each round; the round before them warms up."""
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     workers = {side: subprocess.Popen([sys.executable, script, side, *arguments], **pipes) for side in sides}
     seconds: dict[str, list[float]] = {side: [] for side in workers}
     for round_ in range(rounds + 1):
         for side, process in workers.items():
             print(file=process.stdin, flush=True)
+            assert process.stdout is not None
             took = float(process.stdout.readline())
             if round_:
                 seconds[side].append(took)

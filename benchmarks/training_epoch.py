@@ -15,7 +15,7 @@ from torch.utils.data import DataLoader
 
 from replab.backends import backend as backends
 from replab.data.images import Images, ImageSpec
-from replab.models.registry import builder
+from replab.models.registry import MODELS
 from replab.records.progress import Progress
 from replab.settings.recipe import Recipe
 from replab.tasks.classify import Classify
@@ -28,7 +28,7 @@ TARGETS = {"cnn": 0.5, "mlp": 0.35}
 def published(name: str, image: ImageSpec) -> nn.Module:
     """The network as the notes have it: cnn with the ReLU before the pool."""
     if name == "mlp":
-        return builder(name)(image)
+        return MODELS.get(name)(image)
     blocks: list[nn.Module] = []
     for fan_in, fan_out in ((image.channels, 32), (32, 64), (64, 128)):
         blocks += [nn.Conv2d(fan_in, fan_out, 3, padding=1), nn.BatchNorm2d(fan_out), nn.ReLU(), nn.MaxPool2d(2)]
@@ -58,7 +58,7 @@ def plain(name: str, images: Images) -> Callable[[], None]:
 def bare(name: str, images: Images) -> Callable[[], None]:
     """The same batches, memory layout, allocator and optimiser as fit(), and nothing else."""
     backends.get("torch")
-    model = builder(name)(images.spec)
+    model = MODELS.get(name)(images.spec)
     if prefers_channels_last(model):
         model = model.to(memory_format=torch.channels_last)
     optimizer = torch.optim.Adam(model.parameters(), lr=LR, fused=True)
@@ -78,7 +78,7 @@ def bare(name: str, images: Images) -> Callable[[], None]:
 
 def ours(name: str, images: Images) -> Callable[[], None]:
     recipe, backend = Recipe(model=name, lr=LR, epochs=10_000), backends.get("torch")
-    model = builder(name)(images.spec)
+    model = MODELS.get(name)(images.spec)
     if prefers_channels_last(model):
         model = model.to(memory_format=torch.channels_last)
     task = Classify(torch, images.spec.classes)

@@ -54,7 +54,7 @@ def train(recipe: Recipe, images: Images) -> Iterator[nn.Module]:
     model = published(recipe.model, images.spec)
     optimizer = torch.optim.Adam(model.parameters(), lr=recipe.lr)
     loader = DataLoader(OneByOne(images), 128, shuffle=True)
-    for _ in range(recipe.epochs):
+    for _ in range(recipe.epochs or 0):
         model.train()
         for x, y in loader:
             optimizer.zero_grad()
