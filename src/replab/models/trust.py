@@ -28,9 +28,7 @@ def is_file(model: str) -> bool:
     return ".py:" in model or model.endswith(".py")
 
 
-def allowed(
-    model: str, record: Record, trust: Trust = False, notice: Callable[[str], None] = lambda text: None
-) -> str:
+def allowed(model: str, record: Record, trust: Trust = False, notice: Callable[[str], None] = lambda text: None) -> str:
     """What to import for a run whose recipe names `model`: a registered name as it is, or FILE.py:FUNCTION if trusted.
 
     Call it wherever a model comes from a run folder and not from the caller. `notice` is told if a file has changed

@@ -31,7 +31,7 @@ class Judged(NamedTuple):
 
 
 def evaluate(claim: Claim, lookup: Lookup) -> Judged:
-    """holds when every check does; does not hold when one is contradicted; else within noise."""
+    """holds if every check holds; does not hold if one is contradicted; else within noise."""
     if claim.not_run:
         return Judged(NOT_RUN, claim.not_run)
     rows = dict.fromkeys(
@@ -40,15 +40,15 @@ def evaluate(claim: Claim, lookup: Lookup) -> Judged:
         for side, measure in zip((check.runs, check.control), check.measures)
         for row in side
     )
-    found = {key: lookup(*key) for key in rows}
-    missing = dict.fromkeys(row for (row, _), value in found.items() if value is None)
+    measured = {key: lookup(*key) for key in rows}
+    missing = dict.fromkeys(row for (row, _), value in measured.items() if value is None)
     if missing:
         return Judged(NOT_RUN, "needs " + ", ".join(missing))
-    verdicts, said = [], []
+    verdicts, reasons = [], []
     for check in claim.checks:
         for run in check.runs:
             for control in check.control:
-                a, b = found[run, check.measures[0]], found[control, check.measures[1]]
+                a, b = measured[run, check.measures[0]], measured[control, check.measures[1]]
                 assert a is not None
                 assert b is not None
                 if a.data != b.data:
@@ -56,9 +56,9 @@ def evaluate(claim: Claim, lookup: Lookup) -> Judged:
                 word, text = compare(check, a.summary, b.summary)
                 verdicts.append(word)
                 against = control if run != control else "itself"
-                said.append(f"{run} against {against}: {text}" + _reduced(a, b))
+                reasons.append(f"{run} against {against}: {text}" + _reduced(a, b))
     word = FAILS if FAILS in verdicts else NOISE if NOISE in verdicts else HOLDS
-    return Judged(word, "; ".join(said))
+    return Judged(word, "; ".join(reasons))
 
 
 def compare(check: Check, run: Summary, control: Summary) -> tuple[str, str]:

@@ -30,20 +30,20 @@ class Entry:
     commit: str
     command: str
     recipe: str  # identity(): what it was measured with
-    size: int | None = None  # images of another size than the row's,
-    limit: int | None = None  # or but so many of them
+    size: int | None = None  # where the images had another size than the row's
+    limit: int | None = None  # where only this many of them were used
 
     @property
     def images(self) -> str:
-        """The data set, and in what it differs from the row's: to every verdict that is another data set."""
+        """The data set and how it differs from the row's: for a verdict, resized or fewer images are other data."""
         name = self.data if self.size is None else f"{self.data} at {self.size}x{self.size}"
         return name if self.limit is None else f"{self.limit:,} images of {name}"
 
 
 def identity(recipe: Recipe) -> str:
-    """The same for the same run, on whatever device and whatever folder the data lies in."""
+    """The same for the same run, whatever the device and the folder of the data."""
     default, values = dataclasses.asdict(Recipe()), dataclasses.asdict(recipe)
     values["search"] = {k: v for k, v in values["search"].items() if v != default["search"][k]}
-    kept = {k: v for k, v in values.items() if k != "device" and v != default[k] and v != {}}
-    kept["data"] = Path(recipe.data).name.removesuffix(".zip")  # what a Dataset of it is called
-    return sha256(json.dumps(kept, sort_keys=True).encode()).hexdigest()[:16]
+    deciding = {k: v for k, v in values.items() if k != "device" and v != default[k] and v != {}}
+    deciding["data"] = Path(recipe.data).name.removesuffix(".zip")  # the name of its Dataset
+    return sha256(json.dumps(deciding, sort_keys=True).encode()).hexdigest()[:16]

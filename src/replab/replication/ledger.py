@@ -29,8 +29,8 @@ class Group:
         return self.way == FIXED and self.epochs != self.row.recipe.epochs
 
     def summary(self, measure: str) -> Summary | None:
-        kept = [e.values[measure] for e in self.entries if measure in e.values]
-        return summarise([float(k[0] or 0.0) for k in kept], [k[1] for k in kept]) if kept else None
+        values = [e.values[measure] for e in self.entries if measure in e.values]
+        return summarise([float(k[0] or 0.0) for k in values], [k[1] for k in values]) if values else None
 
 
 def groups(known: Published, entries: Iterable[Entry]) -> list[Group]:
@@ -40,9 +40,9 @@ def groups(known: Published, entries: Iterable[Entry]) -> list[Group]:
         key = (entry.id, entry.way, entry.images, entry.epochs if entry.way == FIXED else None)
         seeds.setdefault(key, {})[entry.seed] = entry  # the latest of a seed
     best: dict[tuple[str, str, str], Group] = {}
-    for (name, way, data, epochs), found in seeds.items():
+    for (name, way, data, epochs), by_seed in seeds.items():
         if name in known.rows:
-            group = Group(known.rows[name], way, data, epochs, tuple(found[s] for s in sorted(found)))
+            group = Group(known.rows[name], way, data, epochs, tuple(by_seed[s] for s in sorted(by_seed)))
             best[name, way, data] = max(best.get((name, way, data), group), group, key=_fullness)
     order = list(known.rows)
     return sorted(best.values(), key=lambda g: (order.index(g.row.id), g.way, g.data != g.row.recipe.data, g.data))
@@ -53,7 +53,7 @@ def _fullness(group: Group) -> tuple[bool, int, int]:
 
 
 def lines(known: Published, entries: Iterable[Entry]) -> list[dict[str, Any]]:
-    """One line a figure of each group; rows without a measurement have theirs too."""
+    """One line per figure of each group, and one per figure of rows that are not measured."""
     by_row: dict[str, list[Group | None]] = {name: [] for name in known.rows}
     for group in groups(known, entries):
         by_row[group.row.id].append(group)
@@ -107,11 +107,11 @@ def _line(row: Row, figure: Figure, group: Group | None) -> dict[str, Any]:
 
 
 def claim_lines(known: Published, entries: Iterable[Entry]) -> list[dict[str, str]]:
-    """A line a claim for each data set that all its rows are measured on, or one that says what is missing."""
-    found = [group for group in groups(known, entries) if group.way == FIXED]
+    """One line per claim and data set on which all its rows are measured, or one that says what is missing."""
+    measured = [group for group in groups(known, entries) if group.way == FIXED]
 
     def lookup(data: str | None, row: str, measure: str) -> claims.Found | None:
-        of_row = [g for g in found if g.row.id == row and data in (None, g.data)]
+        of_row = [g for g in measured if g.row.id == row and data in (None, g.data)]
         group = max(of_row, key=_fullness, default=None)
         summary = group.summary(measure) if group else None
         if group is None or summary is None:
@@ -122,9 +122,9 @@ def claim_lines(known: Published, entries: Iterable[Entry]) -> list[dict[str, st
     judged = []
     for claim in known.claims.values():
         named = {row for check in claim.checks for row in (*check.runs, *check.control)}
-        sets = dict.fromkeys(group.data for group in found if group.row.id in named)
+        sets = dict.fromkeys(group.data for group in measured if group.row.id in named)
         shared: list[str | None] = [
-            data for data in sets if named <= {group.row.id for group in found if group.data == data}
+            data for data in sets if named <= {group.row.id for group in measured if group.data == data}
         ]
         judged += [_claim_line(claim, partial(lookup, data)) for data in shared or [None]]
     return judged

@@ -127,12 +127,12 @@ def verdict(row: dict[str, Any]) -> str:
 
 
 def row_name(row: dict[str, Any]) -> str:
-    return row["id"] if row["settings"] == FIXED else f"{row['id']} ({row['settings']})"
+    return str(row["id"]) if row["settings"] == FIXED else f"{row['id']} ({row['settings']})"
 
 
 def figure_name(row: dict[str, Any]) -> str:
     right = " (the right way)" if row["way"] == "right" else ""
-    return row["figure"] + right + (f"; {row['note']}" if row["note"] else "")
+    return f"{row['figure']}{right}" + (f"; {row['note']}" if row["note"] else "")
 
 
 def printed(row: dict[str, Any]) -> str:

@@ -1,7 +1,7 @@
 """What a finished run is measured by, by name: the published ways, and the right ones beside them.
 
 A measurement is a value and the standard error it has within one run (of drawing the test images); None where
-a run alone cannot tell.
+one run cannot tell.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ def test_accuracy(run: Run) -> Measured:
 
 
 def test_loss(run: Run) -> Measured:
-    """Its error is that of a mean over the test images, from the kept logits."""
-    kept, loss = run.predictions, run.metrics["loss"]
+    """Its error is that of a mean over the test images, from the saved logits."""
+    predictions, loss = run.predictions, run.metrics["loss"]
     if "loss_se" in run.metrics and run.input.get("task") != "classify":  # a bound, not a loss of the logits
         return Measured(loss, run.metrics["loss_se"])
-    logits, labels = kept["logits"].astype(np.float64), kept["labels"]
+    logits, labels = predictions["logits"].astype(np.float64), predictions["labels"]
     if run.chosen.loss == "squared-error":
         each = ((logits - np.eye(logits.shape[1])[labels]) ** 2).mean(1)
     else:
@@ -67,7 +67,7 @@ def share(metric: str) -> Callable[[Run], Measured]:
 
 
 def metric(name: str) -> Callable[[Run], Measured]:
-    """A metric as it is; a run alone cannot tell its error."""
+    """A metric as it is. Its error is unknown from one run."""
     return lambda run: Measured(run.metrics[name], None)
 
 
@@ -122,8 +122,8 @@ def _evaluated(run: Run, *, batch_norm_of_the_batch: bool, unscaled: bool) -> Me
     right = 0
     with ready.backend.lib.no_grad():
         for batch in batches.epoch(0):
-            seen = to_backend(batch, ready.backend)
-            right += int((model(seen.x).argmax(1) == seen.y).sum())
+            batch = to_backend(batch, ready.backend)
+            right += int((model(batch.x).argmax(1) == batch.y).sum())
     return proportion(right / len(ready.data.test), len(ready.data.test))
 
 
@@ -142,13 +142,13 @@ MEASURES: dict[str, Measure] = {
     "cluster_accuracy": Measure(share("cluster_accuracy"), "K-means fitted and named on train, test accuracy", "%"),
     "cluster_accuracy_on_test": Measure(share("cluster_accuracy_on_test"), "K-means fitted and named on test", "%"),
     "pixel_cluster_accuracy": Measure(share("pixel_cluster_accuracy"), "K-means on raw pixels, test accuracy", "%"),
-    "hungarian_accuracy": Measure(share("hungarian_accuracy"), "K-means fitted on train, one class a cluster", "%"),
+    "hungarian_accuracy": Measure(share("hungarian_accuracy"), "K-means fitted on train, one class per cluster", "%"),
     "nmi": Measure(metric("nmi"), "mutual information of clusters and classes (NMI, train-fitted)", ""),
     "one_sample_accuracy": Measure(share("one_sample_accuracy"), "class of an image's least one-sample loss", "%"),
     "label_swap": Measure(metric("label_swap"), "loss added by another label than the image's", ""),
     "batch_total_accuracy": Measure(share("batch_total_accuracy"), "class of a batch's least total loss", "%"),
-    "train_mse": Measure(last("train_mse"), "training squared error an image", "", higher_is_better=False),
-    "train_kl": Measure(last("train_kl"), "training KL an image", "", higher_is_better=False),
+    "train_mse": Measure(last("train_mse"), "training squared error per image", "", higher_is_better=False),
+    "train_kl": Measure(last("train_kl"), "training KL per image", "", higher_is_better=False),
     "diversity": Measure(metric("diversity"), "diversity of samples", ""),
     "perplexity": Measure(metric("perplexity"), "perplexity of the codes in use", ""),
     "dead_codes": Measure(metric("dead_codes"), "codes never used", "", higher_is_better=False),

@@ -1,4 +1,4 @@
-"""Published rows, run: plan → find what is done → run or resume → measure → ledger. What does not fit is said."""
+"""Published rows, run: plan → find what is done → run or resume → measure → ledger. What was left out is listed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from replab.training import cost
 from replab.training import experiment as setup
 from replab.training.cost import duration
 
-# kept of every run beside its row's own figures: claims compare by them
+# measured of every run beside its row's own figures, because claims compare them
 ALWAYS = ("test_accuracy", "test_loss", "train_accuracy", "train_loss", "best_test_accuracy", "first_epoch_accuracy")
 
 
@@ -33,13 +33,13 @@ class Job:
     row: Row
     way: str
     recipe: Recipe
-    command: str  # that makes it again, anywhere
+    command: str  # repeats it on any machine
 
 
 @dataclass(frozen=True)
 class Outcome:
     finished: list[Entry]  # measured now or before
-    left_out: list[tuple[Job, str]]  # and why
+    left_out: list[tuple[Job, str]]  # with the reason
 
 
 def plan(
@@ -52,7 +52,7 @@ def plan(
     size: int | None = None,
     limit: int | None = None,
 ) -> list[Job]:
-    """Every job that was asked for, the first seed of each row before the second of any."""
+    """Every job that was asked for: the first seed of every row comes before any second seed."""
     if seeds < 1:
         raise RecipeError(f"seeds must be at least 1, got {seeds}")
     if search and epochs is not None:
@@ -62,7 +62,7 @@ def plan(
 
 
 def _job(row: Row, number: int, other: dict[str, Any], epochs: int | None, search: bool) -> Job:
-    """`other`: images than the published ones, by the recipe's names."""
+    """`other`: settings of the images that replace the row's (data, size, limit)."""
     recipe = row.search_recipe() if search else row.recipe
     other = {k: v for k, v in other.items() if v is not None and v != getattr(row.recipe, k)}
     recipe = recipe.replace(seed=row.recipe.seed + number, **other)
@@ -86,7 +86,7 @@ def replicate(
     quiet: bool = False,
     say: Callable[[str], None] = lambda line: None,
 ) -> Outcome:
-    """Carry the jobs out. Finished seeds are found again; `fast` ones are measured and not kept."""
+    """Carry the jobs out. Finished seeds are not repeated; with `fast`, results are measured but not kept."""
     started = perf_counter()
     done = {(e.id, e.recipe): e for e in ledger.read(results)} if not fast else {}
     finished = [done[key] for job in jobs if (key := (job.row.id, identity(job.recipe))) in done]
@@ -131,7 +131,7 @@ def _by_cost(
     fast: bool,
     say: Callable[[str], None],
 ) -> list[Job]:
-    """Cheapest first, first seeds before second ones; a few steps of each are timed and kept in `seconds`."""
+    """First seeds before second ones, then cheapest first. A few steps of each row are timed into `seconds`."""
     known: dict[tuple[str, str], str] = {}
     for job in jobs:
         key = (job.row.id, job.way)
@@ -142,22 +142,22 @@ def _by_cost(
         except ReplabError as error:
             known[key] = str(error)
             continue
-        found = cost.measure(ready)
-        trained = found.train_seconds or found.epoch_seconds * ready.recipe.search.max_epochs
-        seconds[key] = found.search_seconds + trained
-        say(f"{job.row.id}: about {duration(seconds[key])} a seed")
+        estimate = cost.measure(ready)
+        trained = estimate.train_seconds or estimate.epoch_seconds * ready.recipe.search.max_epochs
+        seconds[key] = estimate.search_seconds + trained
+        say(f"{job.row.id}: about {duration(seconds[key])} per seed")
     left_out += [(job, known[job.row.id, job.way]) for job in jobs if (job.row.id, job.way) in known]
     fit = [job for job in jobs if (job.row.id, job.way) in seconds]
     return sorted(fit, key=lambda job: (job.recipe.seed - job.row.recipe.seed, seconds[job.row.id, job.way]))
 
 
 def _carry_out(recipe: Recipe, runs: str | Path | None, quiet: bool, say: Callable[[str], None]) -> Run:
-    """The finished run of this very recipe: found, resumed, or made."""
+    """The finished run of exactly this recipe: found, resumed or made."""
     unfinished = None
     for record in Record.all(api.runs_folder(runs)):
         try:
             same = record.recipe() == recipe
-        except ReplabError:  # a run of another version, or a broken one: not this one
+        except ReplabError:  # written by another version, or damaged: not this one
             continue
         if same and (run := Run(record)).finished:
             say(f"found finished: {record.id}")
@@ -193,15 +193,15 @@ def measure(run: Run, job: Job) -> Entry:
 
 
 def _values(run: Run, row: Row) -> dict[str, list[float | None]]:
-    """The row's own figures, and of those kept of every run the ones that a run of this kind has."""
-    own, found = {f.measure for f in row.figures}, {}
+    """The row's own figures, and those of ALWAYS that a run of this kind has."""
+    own, values = {f.measure for f in row.figures}, {}
     for name in _wanted(row):
         try:
-            found[name] = list(MEASURES[name].of(run))
+            values[name] = list(MEASURES[name].of(run))
         except KeyError:  # an autoencoder has no accuracy
             if name in own:
                 raise
-    return found
+    return values
 
 
 def _wanted(row: Row) -> list[str]:

@@ -1,7 +1,7 @@
 """Does the published number hold? The rule, on numbers alone.
 
 Holds: the published value is within the measured mean ± (2 standard errors + the row's tolerance). With one seed the
-spread between seeds is unknown; the standard error is then that of one run on its test images, and n = 1 is said.
+spread between seeds is unknown; the standard error is then that of one run on its test images, and n = 1 is shown.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Summary(NamedTuple):
 
 
 def summarise(values: Sequence[float], errors: Sequence[float | None]) -> Summary:
-    """`errors`: the standard error within each run, for when there is but one."""
+    """`errors`: the standard error within each run, used when there is only one."""
     n = len(values)
     mean = math.fsum(values) / n
     if n == 1:
@@ -52,7 +52,7 @@ def word_and_reason(
     incomparable: str = "",
     absent: str = "",  # why there is no measurement
 ) -> tuple[str, str]:
-    """The verdict's word, and what has to be said beside it."""
+    """The verdict, and what a reader has to know beside it."""
     if measured is None:
         return NOT_RUN, absent
     notes = []
@@ -62,10 +62,10 @@ def word_and_reason(
         notes.append("n = 1")
     if published is None:
         return NEVER_PUBLISHED, "; ".join(notes)
-    found = judge(published, measured, tolerance, higher_is_better)
+    by_numbers = judge(published, measured, tolerance, higher_is_better)
     other = f"on {data[0]}, not {data[1]}" if data[0] != data[1] else ""
     if incomparable:
         return NOT_COMPARABLE, "; ".join([incomparable, *([other] if other else []), *notes])
     if other:
-        return NOT_COMPARABLE, "; ".join([f"{other}: by the numbers {found}", *notes])
-    return found, "; ".join(notes)
+        return NOT_COMPARABLE, "; ".join([f"{other}: by the numbers {by_numbers}", *notes])
+    return by_numbers, "; ".join(notes)
