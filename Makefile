@@ -8,7 +8,7 @@ PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 
 # where it is set, every process would compile all it imports anew: ten seconds each
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test quick coverage lint types bench clean
+.PHONY: run test quick coverage lint types bench same clean
 
 run: .venv/ready
 	$(BIN)/replab run cnn
@@ -34,6 +34,10 @@ types: .venv/dev
 
 bench: .venv/ready
 	for file in benchmarks/*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done
+
+# make same OLD=COMMIT: does that commit compute the same bits as the working tree?
+same: .venv/ready
+	$(BIN)/python tools/same_numbers.py $(OLD)
 
 # What running needs. constraints.txt pins every package, those of other packages too. Most of their files are never
 # imported: none is compiled.
