@@ -44,21 +44,26 @@ class RunFolder:
     @contextlib.contextmanager
     def lock(self) -> Iterator[None]:
         """One writer per run; a second one is told so. What a killed one left half-written is removed."""
+        with self._held():
+            for left in self.folder.rglob(f"*{files.TEMPORARY}"):
+                left.unlink(missing_ok=True)
+            yield
+            if self.manifest.written:
+                self.manifest.settle()
+
+    def writing(self) -> contextlib.AbstractContextManager[None]:
+        """The lock, if this record does not hold it already: every write is by one process at a time."""
+        return contextlib.nullcontext() if self._locked else self._held()
+
+    @contextlib.contextmanager
+    def _held(self) -> Iterator[None]:
         busy = f"run {self.id} is being written by another process; wait for it, or stop it"
         with files.lock(self.path(".lock"), busy):
             self._locked = True
             try:
-                for left in self.folder.rglob(f"*{files.TEMPORARY}"):
-                    left.unlink(missing_ok=True)
                 yield
-                if self.manifest.long:
-                    self.manifest.shorten()
             finally:
                 self._locked = False
-
-    def writing(self) -> contextlib.AbstractContextManager[None]:
-        """The lock, if this record does not hold it already: every write is by one process at a time."""
-        return contextlib.nullcontext() if self._locked else self.lock()
 
     @contextlib.contextmanager
     def replacing(self, name: str) -> Iterator[IO[bytes]]:

@@ -18,7 +18,6 @@ from replab.errors import FileError, RunError
 
 NAME = "manifest.jsonl"
 LARGEST = 2**26  # bytes: a longer manifest is none of ours
-SHORT = 100  # lines that are not worth shortening
 
 
 class Entry(NamedTuple):
@@ -37,6 +36,7 @@ class Manifest:
         self._torn = False  # a last line that a kill cut short: its file was not yet replaced
         self._version: Any = None  # of the file that was read
         self._in_place: dict[str, str | None] = {}  # put there by this process
+        self.written = False  # since it was last settled
 
     def entries(self) -> dict[str, Entry]:
         """The last line of each file. Empty for runs of replab 0.1, which have no manifest."""
@@ -75,7 +75,7 @@ class Manifest:
     def announce(self, hashes: Mapping[str, str | None]) -> None:
         """Write down what these files are about to hold; None for one that is about to be removed."""
         if self.entries() and self._torn:
-            self.shorten()
+            self.settle()
         lines = [
             json.dumps({"file": name, "sha256": digest, "was": self._replaced(name)}) + "\n"
             for name, digest in hashes.items()
@@ -91,32 +91,36 @@ class Manifest:
     def done(self, hashes: Mapping[str, str | None]) -> None:
         """What was announced is in place: the next announcement need not look."""
         self._in_place |= hashes
+        self.written = True
 
     def in_place(self, name: str) -> str | None:
         """The hash of a file that is there and whole; None of any other."""
-        entry = self.entries().get(name)
-        if entry is not None and self._in_place.get(name, "") == entry.sha256:
-            return entry.sha256
-        present = digest_of(self.folder / name)
+        entry, present = self.entries().get(name), self._present(name)
         return present if entry is None or present in entry else None
 
     def _replaced(self, name: str) -> str | None:
         """The hash of what a write replaces. Damaged content does not become good by being replaced."""
+        entry, present = self.entries().get(name), self._present(name)
+        return present if entry is None or present in entry else entry.sha256
+
+    def _present(self, name: str) -> str | None:
+        """The hash of what is there now, without looking if this process put it there."""
         entry = self.entries().get(name)
-        return self.in_place(name) or (entry.sha256 if entry else None)
+        known = entry is not None and self._in_place.get(name, "") == entry.sha256
+        return self._in_place[name] if known else digest_of(self.folder / name)
 
-    def shorten(self) -> None:
-        """One line per file. Only the one process that may write to the run calls this."""
-        rows = [
-            {"file": name, "sha256": entry.sha256, "was": entry.was}
-            for name, entry in self.entries().items()
-            if entry.sha256 is not None or (self.folder / name).exists()
-        ]
+    def settle(self) -> None:
+        """One line per file; of files that this process put in place, nothing but the new content counts from now on.
+
+        Only the one process that may write to the run calls this.
+        """
+        rows = []
+        for name, (digest, was) in self.entries().items():
+            settled = self._in_place.get(name, "") == digest
+            if digest is not None or not settled:
+                rows.append({"file": name, "sha256": digest, "was": digest if settled else was})
         files.write_atomic(self.path, "".join(json.dumps(row) + "\n" for row in rows).encode())
-
-    @property
-    def long(self) -> bool:
-        return len(self.entries()) * 2 + SHORT < self._lines
+        self.written = False
 
 
 def digest_of(path: Path) -> str | None:
