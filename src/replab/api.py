@@ -45,9 +45,9 @@ def run(
         say(summary.sentence())
     measured = cost.measure(ready)
     say(measured.sentences(ready))
-    record = Record.create(runs_folder(runs), ready.recipe, environment.describe(ready.device))
-    keep_model_text(record, ready.source)
     trust_named(ready.source)
+    here = environment.describe(ready.device)
+    record = Record.create(runs_folder(runs), ready.recipe, here, ready.source.text or "")
     say(f"run folder: {record.folder}")
     pipeline.carry_out(record, ready, measured, Progress(quiet), say)
     return Run(record, ready)
@@ -167,11 +167,6 @@ def run_each(
     for own in each:
         prepare(**own, **shared)
     return [run(**own, **shared, quiet=quiet, say=say) for own in each]
-
-
-def keep_model_text(record: Record, source: ModelSource) -> None:
-    if source.text:
-        record.write_text("model_file.txt", source.text)
 
 
 def trust_named(source: ModelSource) -> None:
