@@ -90,7 +90,7 @@ def last_run():
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_what_is_shown_works(page, desk, capsys, monkeypatch):
-    from replab.report import report
+    from replab.report import write as report
 
     draw = report.draw
     names: dict = {"__name__": "page"}

@@ -15,8 +15,9 @@ from replab.explain import inside as explain
 from replab.explain.structure.trace import trace
 from replab.records.progress import Progress
 from replab.records.record import Record
-from replab.report import report
-from replab.runs import audit
+from replab.records.values.answers import most_confident_mistakes
+from replab.report import write as report
+from replab.runs import checks
 from replab.search.search import Trial, apply, best, search, split_for_search, wanted_trials
 from replab.settings.recipe import Recipe
 from replab.training import features
@@ -49,7 +50,7 @@ def carry_out(record: Record, setup: Setup, cost: Cost, progress: Progress, say:
     with record.lock():
         recorded = record.read_json("input.json", None)
         if recorded is None:
-            record.write_json("input.json", {**describe_input(setup), **audit.check_inputs(setup)})
+            record.write_json("input.json", {**describe_input(setup), **checks.check_inputs(setup)})
         elif recorded["fingerprint"] != setup.data.fingerprint:
             raise RunError(
                 f"the images of {setup.recipe.data} are not those run {record.id} began with; start a new run"
@@ -241,7 +242,7 @@ def load_weights(model: Any, record: Record, backend: Any) -> None:
 
 def finish_trained(record: Record, setup: Setup, recipe: Recipe, clock: Clock) -> None:
     """What the task fits on training images for its evaluation (clusters and their names), kept as plain arrays."""
-    if not hasattr(setup.task, "finish") or record.has("fitted.npz"):
+    if not setup.task.finishes or record.has("fitted.npz"):
         return
     model, train = trained_model(record, setup, recipe), setup.data.train
     batches = watching_batches(model, recipe, train, train, setup.device)
@@ -260,14 +261,13 @@ def evaluate_trained(record: Record, setup: Setup, recipe: Recipe, clock: Clock,
     found = evaluate(part, setup.task, batches, setup.backend, setup.device)
     test = setup.data.test
     kept, metrics = dict(found.outputs), dict(found.metrics)
-    if hasattr(setup.task, "conclude"):
-        fitted = record.predictions("fitted.npz") if record.has("fitted.npz") else {}
-        more, arrays = setup.task.conclude(model, batches, setup.data, kept, fitted, recipe.batch_size)
-        metrics, kept = metrics | more, kept | arrays
+    fitted = record.predictions("fitted.npz") if record.has("fitted.npz") else {}
+    more, arrays = setup.task.conclude(model, batches, setup.data, kept, fitted, recipe.batch_size)
+    metrics, kept = metrics | more, kept | arrays
     if test.labels is not None:
         kept["labels"] = test.labels
     if "logits" in kept:
-        wrong = report.most_confident_mistakes(kept["logits"], kept["labels"])
+        wrong = most_confident_mistakes(kept["logits"], kept["labels"])
         kept |= {"mistake_index": wrong, "mistake_pixels": test.pixels[wrong]}
     record.write_predictions(kept)
     if setup.task.name == "classify" and setup.backend.name == "torch":
@@ -281,7 +281,7 @@ def evaluate_trained(record: Record, setup: Setup, recipe: Recipe, clock: Clock,
     if part is not model:  # a head's speed on features is not the model's on images
         rate = few.size / evaluate(model, setup.task, few, setup.backend, setup.device).seconds
     facts = {
-        "unsteadiness": audit.unsteadiness(model, setup, few, kept["logits"]) if "logits" in found.outputs else None,
+        "unsteadiness": checks.unsteadiness(model, setup, few, kept["logits"]) if "logits" in found.outputs else None,
         "parameters": sum(p.numel() for p in model.parameters()),
         "trainable": sum(p.numel() for p in model.parameters() if p.requires_grad),
         "peak_memory": peak_memory(setup.device),

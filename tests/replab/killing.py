@@ -6,7 +6,7 @@ import signal
 
 def quietly(function, *args, **settings):
     """A run without pictures: drawing them takes most of a tiny run's time and is repeated from the record."""
-    from replab.report import report
+    from replab.report import write as report
 
     report.draw = lambda record: []
     function(*args, **settings)

@@ -25,7 +25,7 @@ def build(image):
     return nn.Sequential(nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.Dropout(0.2), nn.Flatten(),
                          nn.Linear(144, image.classes))
 """
-PRELOADED = ["torch._dynamo", "optuna", "sklearn.datasets", "replab.api", "replab.report.report"]
+PRELOADED = ["torch._dynamo", "optuna", "sklearn.datasets", "replab.api", "replab.report.write"]
 SEARCH = {"trials": 5, "max_epochs": 4, "patience": 2, "fraction": 1.0, "min_validation": 30, "choose": "best"}
 SETTINGS = {
     "limit": 160,

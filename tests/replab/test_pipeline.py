@@ -11,14 +11,16 @@ from PIL import Image
 from replab import api, pipeline
 from replab.errors import DataError, ReplabError
 from replab.records.record import Record
-from replab.report import report
+from replab.records.values.answers import MISTAKES
+from replab.report import terminal
+from replab.report import write as report
 from replab.settings.recipe import Recipe
 from replab.tasks.classify import Classify
 
 
 @pytest.fixture
 def no_pictures(monkeypatch):
-    monkeypatch.setattr(report, "draw", lambda record: [])
+    monkeypatch.setattr(report, "draw", lambda values: [])
 
 
 SMALL = {
@@ -55,19 +57,19 @@ def test_the_metrics_are_those_of_the_kept_predictions(finished_run):
     assert Classify(torch, 10).measure(kept, kept["labels"]) == finished_run.metrics
     wrong = kept["mistake_index"]
     assert (kept["logits"][wrong].argmax(1) != kept["labels"][wrong]).all()
-    assert len(wrong) == min(report.MISTAKES, int((kept["logits"].argmax(1) != kept["labels"]).sum()))
+    assert len(wrong) == min(MISTAKES, int((kept["logits"].argmax(1) != kept["labels"]).sum()))
 
 
 def test_the_report_has_everything(finished_run):
     text = finished_run.report
     for item in (
         "learning rate", "epochs", "batch size", "model", "parameters", "duration", "device", "test loss",
-        "test accuracy", "MACs an image", "peak memory", "images a second", "versions", "repeat with",
+        "test accuracy", "MACs per image", "peak memory", "images per second", "versions", "repeat with",
         "calibration error", "seed", "## By class", "## Structure", "figures/curves.png", "figures/search.png",
         "figures/confusion.png", "figures/gallery.png", "figures/structure.png", "torch 2.", "Linear",
     ):  # fmt: skip
         assert item in text, item
-    said = dict(report.summary(finished_run.record))
+    said = dict(terminal.lines(finished_run.record))
     assert said["parameters"] == "1,210"
     assert f"{finished_run.metrics['accuracy']:.2%}" in said["test accuracy"]
     assert said["repeat with"].startswith("replab run")
@@ -182,7 +184,7 @@ def test_enough_budget_cuts_nothing(tmp_path, no_pictures):
     run = budgeted(tmp_path, budget=3600.0)
     assert len(run.trials) == 6
     assert json.loads((run.folder / "cuts.json").read_text()) == []
-    assert not [name for name, _ in report.summary(run.record) if name == "cut"]
+    assert not [name for name, _ in terminal.lines(run.record) if name == "cut"]
 
 
 def test_the_clock_counts_what_was_spent_before(tmp_path):

@@ -81,12 +81,12 @@ def recipe_settings(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def print_report(run: Any, quiet: bool) -> None:
-    from replab.report import report
+    from replab.report.terminal import lines
 
     if quiet:
         return
     print()
-    print_pairs(report.summary(run.record))
+    print_pairs(lines(run.record))
     print(f"\nreport: {run.folder / 'report.md'}")
 
 
@@ -100,8 +100,8 @@ def print_table(runs: list[Any], sort: str = "accuracy") -> None:
     from rich.console import Console
     from rich.table import Table
 
+    from replab.records.text import duration
     from replab.runs import compare as comparison
-    from replab.training.cost import duration
 
     table = Table(box=None, pad_edge=False)
     left = ("model", "data", "against the best", "run")

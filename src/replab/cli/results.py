@@ -15,10 +15,10 @@ from replab.cli.app import Data, ModelFile, Quiet, Runs, TrustOption, app, asked
 def report(run: Annotated[str, typer.Argument(help="id or folder of the run")], runs: Runs = None) -> None:
     """Write a run's report and figures again, and print it."""
     from replab import api
-    from replab.report import report as reports
+    from replab.report.write import write
 
     found = api.load_run(run, runs)
-    reports.write(found.record)
+    write(found.record)
     print_report(found, quiet=False)
 
 
@@ -72,8 +72,11 @@ def audit(
     found = api.load_run(run, runs)
     findings = auditing.audit(found, api.all_runs(found.folder.parent))
     if retest:
+        from replab.runs.retest import retest as train_again
+        from replab.runs.retest import retest_sentence
+
         ready = api.reopen(found.record, model, asked(trust))
-        findings.append(auditing.retest_sentence(auditing.retest(found, ready, Progress(quiet))))
+        findings.append(retest_sentence(train_again(found, ready, Progress(quiet))))
     for finding in findings:
         print(("! " if finding.warning else "  ") + finding.sentence)
 
@@ -116,12 +119,14 @@ def explain(
     print(f"{image}: {label} {found.probability:.1%}")
     for name, (deletion, insertion) in found.scores.items():
         print(f"  {name:<24} insertion {insertion:.3f}, deletion {deletion:.3f}")
-    pictures = {"maps": inside.maps([found.pixels], [found.maps], [found.scores], [f"{label} {found.probability:.0%}"])}
+    pictures = {
+        "maps": inside.draw_maps([found.pixels], [found.maps], [found.scores], [f"{label} {found.probability:.0%}"])
+    }
     if found.attention is not None:
-        pictures["attention"] = inside.attention(found.pixels, found.attention, "attention of the CLS token")
+        pictures["attention"] = inside.draw_attention(found.pixels, found.attention, "attention of the CLS token")
     kernels = explaining.first_filters(network)
     if kernels is not None:
-        pictures["filters"] = inside.filters(kernels)
+        pictures["filters"] = inside.draw_filters(kernels)
     for name, figure in pictures.items():
         print(f"figure: {save(figure, out / f'{name}.png')}")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from replab.data.images import Images, moments, statistics
 from replab.errors import RecipeError
@@ -27,6 +28,13 @@ def normalisation(images: Images, how: str) -> Normalisation | None:
     if how == "computed":
         return statistics(moments(images.pixels), images.spec.height * images.spec.width)
     return _explicit(how, channels)
+
+
+def spell(mean: Sequence[float] | None, std: Sequence[float] | None) -> str:
+    """These very numbers as a recipe writes them: what `normalisation` reads back."""
+    if mean is None or std is None:
+        return "none"
+    return ",".join(map(repr, mean)) + "/" + ",".join(map(repr, std))
 
 
 def _explicit(how: str, channels: int) -> Normalisation:

@@ -1,1 +1,1 @@
-"""One file a picture: functions of plain values that give a matplotlib Figure; `style.save` writes it."""
+"""Pictures of plain values: each file has functions that return a matplotlib Figure; `style.save` writes one."""

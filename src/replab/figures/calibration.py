@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.figure import Figure
 
 from replab.figures import style
-from replab.runs.statistics import wilson
+from replab.figures.figure import figure
+from replab.records.statistics import wilson
+
+if TYPE_CHECKING:
+    from replab.records.values import Values
 
 
-def calibration(
+@figure(place=40)
+def calibration(values: Values) -> Figure | None:
+    """How far a classifier's confidence can be trusted."""
+    answers = values.answers
+    return None if answers is None else draw_calibration(answers.confidence, answers.right)
+
+
+def draw_calibration(
     confidence: np.ndarray | Sequence[float],
     correct: np.ndarray | Sequence[bool],
     bins: int = 15,
@@ -20,7 +32,7 @@ def calibration(
     """From each image's confidence in 0..1 and whether it was right. Whiskers: 95 % Wilson intervals."""
     confidence, correct = np.asarray(confidence, dtype=float), np.asarray(correct, dtype=bool)
     if confidence.shape != correct.shape or confidence.ndim != 1:
-        raise ValueError(f"one confidence an answer, but got shapes {confidence.shape} and {correct.shape}")
+        raise ValueError(f"one confidence per answer is needed, but got shapes {confidence.shape} and {correct.shape}")
     if not len(confidence):
         return style.message("no predictions to calibrate", title)
     count, sure, right = reliability(confidence, correct, bins)

@@ -16,8 +16,8 @@ def codebook(usage: np.ndarray, title: str = "codebook usage") -> Figure:
     figure = style.new(6.5, 3.0, title)
     ax = style.dress(figure.add_subplot(), "code, by use", "% of places")
     share = 100 * np.sort(usage)[::-1] / total
-    ax.bar(np.arange(len(share)), share, width=1.0, color=style.BLUE)
+    ax.stairs(share, np.arange(len(share) + 1) - 0.5, fill=True, color=style.BLUE)  # one shape, however many codes
     ax.axhline(100 / len(share), color=style.GREY, linewidth=0.8, linestyle="--")
-    said = f"{int((usage == 0).sum())} of {len(usage)} never used; dashed: all used alike"
-    ax.text(0.98, 0.95, said, transform=ax.transAxes, ha="right", va="top", fontsize=style.SMALL, color=style.INK)
+    text = f"{int((usage == 0).sum())} of {len(usage)} never used; dashed: all used alike"
+    ax.text(0.98, 0.95, text, transform=ax.transAxes, ha="right", va="top", fontsize=style.SMALL, color=style.INK)
     return figure

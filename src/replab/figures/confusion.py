@@ -1,8 +1,9 @@
-"""The confusion matrix: counts and row percentages; with many classes colours and the worst pairs."""
+"""The confusion matrix: counts and row percentages; of many classes, those that are confused most."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -10,19 +11,75 @@ from matplotlib.colors import LinearSegmentedColormap, PowerNorm
 from matplotlib.figure import Figure
 
 from replab.figures import style
+from replab.figures.figure import figure
+from replab.records.values.answers import confusion_matrix, confusions
+
+if TYPE_CHECKING:
+    from replab.records.values import Values
 
 NUMBERED = 20  # up to this many classes the cells carry numbers
 SHADES = LinearSegmentedColormap.from_list("white to blue", ["#FFFFFF", "#9CCBE6", style.BLUE, "#003B5C"])
+MOST = 40  # classes of a matrix: of more, the most confused ones are shown
 
 
-def confusion(matrix: np.ndarray | Sequence[Sequence[int]], classes: Sequence[str], title: str = "") -> Figure:
-    """Rows are the true classes, columns what the model said; colour is the share of the row."""
+@figure(place=30)
+def confusion(values: Values) -> Figure | None:
+    """Which classes a classifier takes for which."""
+    answers, classes = values.answers, values.classes
+    if answers is None:
+        return None
+    if len(classes) <= MOST:
+        return draw_confusion(confusion_matrix(answers.labels, answers.said, len(classes)), classes)
+    return draw_most_confused(answers.labels, answers.said, classes)
+
+
+def draw_most_confused(labels: np.ndarray, said: np.ndarray, classes: Sequence[str]) -> Figure:
+    """The matrix of the MOST classes with the most frequent confusions; shares are of all images of a class."""
+    true, answer, counts = confusions(labels, said, len(classes))
+    totals = np.bincount(labels, minlength=len(classes))
+    shown = most_confused(true, answer, counts)
+    place = np.full(len(classes), -1)
+    place[shown] = np.arange(len(shown))
+    inside = (place[true] >= 0) & (place[answer] >= 0)
+    matrix = np.zeros((len(shown), len(shown)), np.int64)
+    matrix[place[true[inside]], place[answer[inside]]] = counts[inside]
+    right, wrong = int((labels == said).sum()), true != answer
+    title = (
+        f"Confusion: {right:,} of {len(labels):,} right ({100 * right / max(1, len(labels)):.2f} %)\n"
+        f"{len(shown)} of {len(classes):,} classes: those confused most"
+        f" ({counts[wrong & inside].sum():,} of {counts[wrong].sum():,} mistakes)"
+    )
+    return draw_confusion(matrix, [classes[i] for i in shown], title, totals[shown])
+
+
+def most_confused(true: np.ndarray, answer: np.ndarray, counts: np.ndarray, most: int = MOST) -> np.ndarray:
+    """The classes of the most frequent wrong pairs, at most `most`; the first classes where all is right."""
+    wrong = np.flatnonzero(true != answer)
+    order = wrong[np.argsort(-counts[wrong], kind="stable")]
+    pairs = np.stack([true[order], answer[order]], 1).ravel()
+    _, first = np.unique(pairs, return_index=True)
+    chosen = pairs[np.sort(first)[:most]]
+    if len(chosen) < 2:
+        chosen = np.unique(true)[:most]
+    return np.sort(chosen)
+
+
+def draw_confusion(
+    matrix: np.ndarray | Sequence[Sequence[int]],
+    classes: Sequence[str],
+    title: str = "",
+    totals: np.ndarray | None = None,
+) -> Figure:
+    """Rows are the true classes, columns what the model said; colour is the share of the row.
+
+    `totals` are the images of each true class, where the matrix does not hold them all.
+    """
     counts = np.asarray(matrix)
     size = len(classes)
     if counts.shape != (size, size):
         raise ValueError(f"a confusion matrix of {size} classes is {size}x{size}, but this one is {counts.shape}")
-    totals = counts.sum(axis=1, keepdims=True)
-    share = 100 * counts / np.maximum(totals, 1)  # a class without images: a row of zeros
+    images = counts.sum(axis=1) if totals is None else totals
+    share = 100 * counts / np.maximum(images, 1)[:, None]  # a class without images: a row of zeros
     many = size > NUMBERED
     cell = max(0.54, 3.0 / size) if not many else max(0.105, 7.5 / size)
     figure = style.new(2.4 + cell * size, 1.7 + cell * size, title or headline(counts))

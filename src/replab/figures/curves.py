@@ -1,8 +1,9 @@
-"""Curves over epochs: loss left, accuracy right, train dashed, test solid; one panel a family of metrics."""
+"""Curves over epochs: loss left, accuracy right, train dashed, test solid; one panel per family of metrics."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -10,15 +11,27 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from replab.figures import labels, style
+from replab.figures.figure import figure
+
+if TYPE_CHECKING:
+    from replab.records.values import Values
 
 SPLITS = ("train", "validation", "val", "test")
 NOT_DRAWN = {"epoch", "lr", "seconds", "time", "step", "steps", "images", "ece", "se", "gradient", "iterations"}
-NAMES = {"mse": "MSE", "kl": "KL", "bce": "BCE", "elbo": "ELBO", "fid": "FID", "real": "share taken for real"}
-PARTS = {"d": "discriminator", "g": "generator"}
+NAMES = {"mse": "MSE", "kl": "KL", "real": "share taken for real"}
+POINTS = 2000  # of a line: more cannot be told apart
+PANELS = 12  # of a figure
+LINES = 40  # of a panel that compares runs
 
 
-def curves(rows: Sequence[Mapping[str, object]], title: str = "") -> Figure:
-    """Every metric of these rows (one an epoch), in one panel a family: loss, accuracy, MSE, KL …"""
+@figure(place=10)
+def curves(values: Values) -> Figure | None:
+    """The losses and metrics of every epoch."""
+    return draw_curves(values.epochs, title=values.title)
+
+
+def draw_curves(rows: Sequence[Mapping[str, object]], title: str = "") -> Figure:
+    """Every metric of these rows (one per epoch), in one panel per family: loss, accuracy, MSE, KL …"""
     families: dict[str, list[str]] = {}
     for name in dict.fromkeys(name for row in rows for name in row):
         family = name.rpartition("_")[2]
@@ -26,7 +39,7 @@ def curves(rows: Sequence[Mapping[str, object]], title: str = "") -> Figure:
             families.setdefault(family, []).append(name)
     if not families:
         return style.message("no epochs were recorded", title)
-    order = sorted(families, key=lambda family: {"loss": 0, "accuracy": 1}.get(family, 2))
+    order = sorted(families, key=lambda family: {"loss": 0, "accuracy": 1}.get(family, 2))[:PANELS]
     figure, axes = panels(len(order), title)
     for ax, family in zip(axes, order):
         names = families[family]
@@ -34,7 +47,7 @@ def curves(rows: Sequence[Mapping[str, object]], title: str = "") -> Figure:
         lines = []
         for name in names:
             split, part = split_of(name)
-            # One part: a colour a split. Several (generator, critic): a colour each, the dash tells splits.
+            # One part: a colour per split. Several (generator, critic): a colour per part, and dashes tell splits.
             place = parts.index(part) if len(parts) > 1 else int(split == "train")
             text = " ".join(filter(None, (part if len(parts) > 1 else "", split)))
             lines.append((text, name, style.colour(place), (0, (4, 1.5)) if split == "train" else "-"))
@@ -47,7 +60,13 @@ def curves_of(
     metrics: Sequence[str] = ("test_loss", "test_accuracy"),
     title: str = "",
 ) -> Figure:
-    """The same metrics of several runs: a panel a metric, a colour a run. Metrics no run has are left out."""
+    """The same metrics of several runs: a panel per metric, a colour per run, of at most LINES runs.
+
+    Metrics that no run has are left out.
+    """
+    if len(runs) > LINES:
+        title = title or f"the first {LINES} of {len(runs):,} runs"
+        runs = dict(list(runs.items())[:LINES])
     there = [m for m in metrics if any(style.is_number(row.get(m)) for rows in runs.values() for row in rows)]
     if not there:
         return style.message("no epochs were recorded", title)
@@ -67,11 +86,11 @@ def split_of(name: str) -> tuple[str, str]:
     """("train", "") of train_loss, ("", "critic") of critic_loss, ("test", "knn") of test_knn_accuracy."""
     words = name.split("_")[:-1]
     split = words.pop(0) if words and words[0] in SPLITS else ""
-    return split, " ".join(PARTS.get(word, word) for word in words)
+    return split, " ".join(words)
 
 
 def panels(count: int, title: str) -> tuple[Figure, list[Axes]]:
-    """Up to three panels a row."""
+    """Up to three panels per row."""
     columns = min(count, 3)
     rows = -(-count // columns)
     figure = style.new(1.0 + 4.3 * columns, 0.3 + 3.1 * rows, title)
@@ -86,6 +105,7 @@ def panel(ax: Axes, family: str, lines: Sequence[tuple], prefix: str = "") -> No
     ends, drawn, broken, last = [], [], [], 1.0
     for text, rows, metric, colour, dash in lines:
         known = [row for row in rows if style.is_number(row.get(metric))]
+        known = [*known[: -1 : -(-len(known) // POINTS)], known[-1]]
         epochs = np.array([row.get("epoch", i + 1) for i, row in enumerate(known)], dtype=float)
         values = style.finite(row[metric] for row in known) * (100 if percent else 1)
         last = max(last, epochs[-1])

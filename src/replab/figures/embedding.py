@@ -9,6 +9,8 @@ from matplotlib.figure import Figure
 
 from replab.figures import style
 
+NAMED = 20  # classes that get a colour and a name of their own
+
 
 def embedding(
     points: np.ndarray, labels: np.ndarray, predicted: np.ndarray, classes: Sequence[str], title: str = ""
@@ -19,7 +21,10 @@ def embedding(
     figure = style.new(7.0, 5.2, title)
     ax = style.dress(figure.add_subplot(), grid="")
     ax.set(xticks=[], yticks=[])
-    for index in np.unique(labels):
+    known = np.unique(labels)
+    if len(known) > NAMED:
+        ax.scatter(*points.T, s=11, linewidths=0, alpha=0.8, c=labels, cmap="hsv")
+    for index in known if len(known) <= NAMED else ():
         own = points[labels == index]
         name = style.plain(style.short(classes[index], 20))
         look = {"color": style.colour(int(index)), "marker": style.marker(int(index)), "label": name}
@@ -28,6 +33,6 @@ def embedding(
     if wrong.any():
         name = f"mistaken ({wrong.sum():,})"
         ax.scatter(*points[wrong].T, s=26, color=style.INK, marker="x", linewidths=0.8, label=name)
-    if len(np.unique(labels)) <= 20:
+    if len(known) <= NAMED:
         ax.legend(frameon=False, fontsize=style.SMALL, loc="center left", bbox_to_anchor=(1.0, 0.5))
     return figure

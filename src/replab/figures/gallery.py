@@ -4,17 +4,39 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.figure import Figure
 
 from replab.figures import style
+from replab.figures.figure import figure
+
+if TYPE_CHECKING:
+    from replab.records.values import Values
 
 LINE = 0.115  # inches a caption line takes
 WIDTH = 22  # characters that fit under an image
+MOST = 400  # images of a grid
 
 
-def gallery(
+@figure(place=60)
+def gallery(values: Values) -> Figure | None:
+    """The mistakes that a classifier was most confident of."""
+    if values.answers is None or "mistake_pixels" not in values.arrays:
+        return None
+    answers, which = values.answers, values.arrays["mistake_index"]
+    return draw_gallery(
+        values.arrays["mistake_pixels"],
+        answers.labels[which],
+        answers.said[which],
+        answers.confidence[which],
+        values.classes,
+        title="most confident mistakes",
+    )
+
+
+def draw_gallery(
     pixels: np.ndarray,
     labels: np.ndarray,
     predicted: np.ndarray,
@@ -53,12 +75,13 @@ def grid(
     gap: float = 0.04,
 ) -> Figure:
     """Images (N, C, H, W), uint8, one or three channels, row by row; `side` is their width in inches, `gap` between."""
-    images = np.asarray(pixels)
+    images = np.asarray(pixels)[:MOST]
+    captions = None if captions is None else list(captions)[:MOST]
     if images.ndim != 4 or images.shape[1] not in (1, 3) or images.dtype != np.uint8:
         raise ValueError(f"a grid shows uint8 images of shape (N, 1 or 3, H, W), but got {images.dtype} {images.shape}")
     count, _, height, width = images.shape
     if captions is not None and len(captions) != count:
-        raise ValueError(f"one caption an image: {count} images, but {len(captions)} captions")
+        raise ValueError(f"one caption per image is needed: {count} images, but {len(captions)} captions")
     if not count:
         return style.message("no images", title)
     columns = min(columns, count)

@@ -4,25 +4,76 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from replab.figures import style
+from replab.figures.figure import figure
 from replab.figures.gallery import grid
 
+if TYPE_CHECKING:
+    from replab.records.values import Values
+
 COLOURS = "viridis"  # even steps look even, in print and to the colour-blind
+LAYERS, HEADS = 16, 16  # of an attention figure, at most
 
 
-def maps(
+@figure(place=70)
+def explained(values: Values) -> Figure | None:
+    """What the answers rest on, for the most confident right and wrong ones."""
+    shown = values.explanations
+    if not shown:
+        return None
+    return draw_maps(
+        [e.pixels for e in shown],
+        [e.maps for e in shown],
+        [e.scores for e in shown],
+        [_answer(values, e.label, e.target) for e in shown],
+        title="what the answer rests on: the most confident right and wrong ones",
+    )
+
+
+@figure(place=80)
+def attention_right(values: Values) -> Figure | None:
+    """A ViT's attention on the most confident right answer."""
+    return _attention(values, right=True)
+
+
+@figure(place=81)
+def attention_wrong(values: Values) -> Figure | None:
+    """The same on the most confident wrong answer."""
+    return _attention(values, right=False)
+
+
+@figure(place=90)
+def filters(values: Values) -> Figure | None:
+    """The first convolution's kernels."""
+    return None if values.filters is None else draw_filters(values.filters)
+
+
+def _attention(values: Values, right: bool) -> Figure | None:
+    for e in values.explanations:
+        if e.attention is not None and (e.label == e.target) is right:
+            answer = style.short(_answer(values, e.label, e.target), 28)
+            return draw_attention(e.pixels, e.attention, f"CLS attention: {answer}")
+    return None
+
+
+def _answer(values: Values, label: int, target: int) -> str:
+    return f"{values.classes[label]} → {values.classes[target]}"
+
+
+def draw_maps(
     images: Sequence[np.ndarray],
     found: Sequence[Mapping[str, np.ndarray]],
     scores: Sequence[Mapping[str, tuple[float, float]]],
     captions: Sequence[str],
     title: str = "",
 ) -> Figure:
-    """A row an image: the image, then each map over it with its insertion and deletion score."""
+    """A row per image: the image, then each map over it with its insertion and deletion score."""
     if not images:
         return style.message("no images to explain", title)
     names = list(dict.fromkeys(name for one in found for name in one))
@@ -48,8 +99,9 @@ def maps(
     return figure
 
 
-def attention(image: np.ndarray, weights: np.ndarray, title: str = "") -> Figure:
-    """The CLS token's attention over the image: (layers, heads, rows, columns), a row a layer, then the heads' mean."""
+def draw_attention(image: np.ndarray, weights: np.ndarray, title: str = "") -> Figure:
+    """The CLS token's attention over the image: (layers, heads, rows, columns), a row per layer, then the mean."""
+    weights = weights[-LAYERS:, :HEADS]
     layers, heads = weights.shape[:2]
     figure = style.new(1.1 * (heads + 2) + 0.4, 1.15 * layers + 0.5, title)
     axes = figure.subplots(layers, heads + 2, squeeze=False)
@@ -66,7 +118,7 @@ def attention(image: np.ndarray, weights: np.ndarray, title: str = "") -> Figure
     return figure
 
 
-def filters(weights: np.ndarray, title: str = "first layer") -> Figure:
+def draw_filters(weights: np.ndarray, title: str = "first layer") -> Figure:
     """(N, C, k, k): in colour where there are three channels, else the mean over channels; at most 64."""
     shown = weights[:64] if weights.shape[1] == 3 else weights[:64].mean(1, keepdims=True)
     low, high = shown.min((1, 2, 3), keepdims=True), shown.max((1, 2, 3), keepdims=True)

@@ -1,4 +1,4 @@
-"""Points of a latent space in the plane, coloured by group: the same points once a way of grouping them."""
+"""Points of a latent space in the plane, coloured by group: the same points once per grouping."""
 
 from __future__ import annotations
 
@@ -9,17 +9,23 @@ from matplotlib.figure import Figure
 
 from replab.figures import style
 
+NAMED = 20  # groups that get a colour and a name of their own
+
 
 def latent(
     points: np.ndarray, groupings: Mapping[str, tuple[np.ndarray, Sequence[str]]], title: str = "t-SNE of latent means"
 ) -> Figure:
-    """points (N, 2); one panel a grouping, name → (group of each point, the groups' names)."""
+    """points (N, 2); one panel per grouping, name → (group of each point, the groups' names)."""
     figure = style.new(5.2 * len(groupings) + 0.3, 5.0, title)
     for place, (name, (group, names)) in enumerate(groupings.items(), 1):
         ax = figure.add_subplot(1, len(groupings), place)
         style.dress(ax, title=name, grid="")
         ax.set_xticks([])
         ax.set_yticks([])
+        if len(names) > NAMED:
+            ax.scatter(*points.T, s=7, linewidths=0, c=group, cmap="hsv")
+            ax.set_xlabel(f"{len(names):,} groups", fontsize=style.SMALL, color=style.INK)
+            continue
         for index, label in enumerate(names):
             chosen = points[group == index]
             if not len(chosen):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import textwrap
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -12,6 +13,10 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from replab.figures import labels, style
+from replab.figures.figure import figure
+
+if TYPE_CHECKING:
+    from replab.records.values import Values
 
 LOOKS = {  # marker, colour, filled
     "complete": ("o", style.BLUE, True),
@@ -21,13 +26,26 @@ LOOKS = {  # marker, colour, filled
 }
 
 
-def search(trials: Sequence[Mapping], chosen: int | None = None, title: str = "") -> Figure:
-    """One panel a searched parameter. Trials without a finite value, and exploded ones, lie on the top edge.
+NUMBERED = 60  # trials whose epoch is written beside them: the best ones
+PANELS = 12  # searched parameters that are drawn
+
+
+@figure(place=20)
+def search(values: Values) -> Figure | None:
+    """What the search tried; nothing where everything was given."""
+    if not values.trials:
+        return None
+    chosen = values.chosen_trial
+    return draw_search([trial.to_dict() for trial in values.trials], None if chosen is None else chosen.number)
+
+
+def draw_search(trials: Sequence[Mapping], chosen: int | None = None, title: str = "") -> Figure:
+    """One panel per searched parameter. Trials without a finite value, and exploded ones, lie on the top edge.
 
     The small number beside a point is the epoch of its best value.
     """
     trials = [trial for trial in trials if trial["state"] in LOOKS]  # not those still running
-    names = list(dict.fromkeys(name for trial in trials for name in trial["params"]))
+    names = list(dict.fromkeys(name for trial in trials for name in trial["params"]))[:PANELS]
     if not names:
         return style.message("no trial has been made yet", title or "Search")
     columns = min(len(names), 3)
@@ -37,7 +55,7 @@ def search(trials: Sequence[Mapping], chosen: int | None = None, title: str = ""
     panels = []
     for i, name in enumerate(names):
         ax = figure.add_subplot(rows, columns, i + 1)
-        panels.append((ax, draw(ax, name, trials, heights, top, chosen)))
+        panels.append((ax, draw_panel(ax, name, trials, heights, top, chosen)))
         if i % columns == 0:
             ax.set_ylabel("best validation loss\n(small number: its epoch)", fontsize=style.LABEL, color=style.INK)
     figure.legend(
@@ -49,11 +67,9 @@ def search(trials: Sequence[Mapping], chosen: int | None = None, title: str = ""
         frameon=False,
         fontsize=style.SMALL + 0.5,
     )
-    for (
-        ax,
-        shown,
-    ) in panels:  # last, because labels need the final layout; best trials first, they get the room
-        shown = sorted(shown, key=lambda item: (item[1], item[0]))
+    # last, because labels need the final layout; the best trials first, so that they get the room
+    for ax, points in panels:
+        shown = sorted(points, key=lambda item: (item[1], item[0]))[:NUMBERED]
         radii = [8.0 if ring else 4.0 for *_, ring in shown]
         labels.beside(ax, [(x, y) for x, y, *_ in shown], [text for _, _, text, _ in shown], 7, True, radii=radii)
     return figure
@@ -97,7 +113,7 @@ def look_of(trial: Mapping, height: float) -> str:
     return "off the scale" if state == "complete" and not math.isfinite(height) else state
 
 
-def draw(
+def draw_panel(
     ax: Axes, name: str, trials: Sequence[Mapping], heights: np.ndarray, top: float, chosen: int | None
 ) -> list[tuple[float, float, str, bool]]:
     """Draw one panel; its points come back with their texts, to be written when the layout is known."""

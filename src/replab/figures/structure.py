@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
@@ -12,6 +13,10 @@ from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch
 
 from replab.figures import style
+from replab.figures.figure import figure
+
+if TYPE_CHECKING:
+    from replab.records.values import Values
 
 WIDE, TALL, PITCH = 3.7, 0.42, 0.74  # a box, and from one box to the next; inches
 LONGEST = 14  # boxes in a column
@@ -46,7 +51,16 @@ class Group:
     times: int
 
 
-def structure(layers: Sequence, title: str = "", image: Sequence[int] | None = None) -> Figure:
+@figure(place=100)
+def structure(values: Values) -> Figure | None:
+    """The model's layers, as they were traced when it was evaluated."""
+    if not values.facts.get("layers"):
+        return None
+    image = tuple(values.input[side] for side in ("channels", "height", "width"))
+    return draw_structure(values.facts["layers"], values.chosen.model, image)
+
+
+def draw_structure(layers: Sequence, title: str = "", image: Sequence[int] | None = None) -> Figure:
     """Layers in the order of calls: objects or dicts with name, kind (or type), shape, parameters, macs.
 
     Those of explain.structure.trace also say a description, and whether they are a leaf. Shapes are without
@@ -58,7 +72,7 @@ def structure(layers: Sequence, title: str = "", image: Sequence[int] | None = N
     columns = arrange(groups)
     parameters = sum(int(field(layer, "parameters") or 0) for layer in layers)
     macs = sum(int(field(layer, "macs") or 0) for layer in layers)
-    total = f"{parameters:,} parameters" + (f", {big(macs)} multiply-adds an image" if macs else "")
+    total = f"{parameters:,} parameters" + (f", {big(macs)} multiply-adds per image" if macs else "")
     width = MARGIN + len(columns) * WIDE + (len(columns) - 1) * BETWEEN + 0.35
     rows = max(sum(len(group.boxes) for group in column) for column in columns)
     height = 0.95 + rows * PITCH + 0.4
@@ -83,7 +97,7 @@ def structure(layers: Sequence, title: str = "", image: Sequence[int] | None = N
             top = y
             for box in group.boxes:
                 arrow(ax, x + WIDE / 2, y - (PITCH - TALL), y, shape)
-                draw(ax, x, y, box, parameters)
+                draw_box(ax, x, y, box, parameters)
                 shape = box.shape
                 y += PITCH
             if group.times > 1:
@@ -120,7 +134,7 @@ def in_order(layers: Sequence) -> list:
 
 
 def boxes_of(layers: Sequence) -> list[Box]:
-    """One box a layer, but norms and what has no parameters (activations, dropout) join the box above."""
+    """One box per layer, but norms and what has no parameters (activations, dropout) join the box above."""
     boxes: list[Box] = []
     for layer in layers:
         kind, shape = str(field(layer, "kind", "type")), field(layer, "shape", "output")
@@ -178,7 +192,7 @@ def arrange(groups: Sequence[Group]) -> list[list[Group]]:
     return columns
 
 
-def draw(ax: Axes, x: float, y: float, box: Box, total: int) -> None:
+def draw_box(ax: Axes, x: float, y: float, box: Box, total: int) -> None:
     """Kinds in the first line; name, parameters and multiply-adds in the second."""
     share = box.parameters / total if total else 0.0
     patch = FancyBboxPatch(

@@ -1,4 +1,4 @@
-"""One parameter at several values: a strip of samples a value, and the curves of every value in each panel."""
+"""One parameter at several values: a strip of samples per value, and the curves of every value in each panel."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Loss against learning rate, a line a width, standard on the left and muP on the right; and the coordinate check."""
+"""Loss against learning rate, a line per width, standard on the left and muP on the right; and the coordinate check."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def transfer(points: Sequence[Mapping[str, Any]], title: str = "") -> Figure:
 
 
 def coordinates(sizes: Mapping[str, Mapping[str, Mapping[int, Sequence[float]]]], title: str = "") -> Figure:
-    """Mean |output| against width, a line a training step: a row a layer, a column a parametrisation.
+    """Mean |output| against width, a line per training step, a row per layer, a column per parametrisation.
 
     Lines that stay level pass the coordinate check; those that rise blow up with width.
     """

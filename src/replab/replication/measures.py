@@ -10,8 +10,6 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
 if TYPE_CHECKING:
     from replab.runs.run import Run
 
@@ -42,13 +40,9 @@ def test_loss(run: Run) -> Measured:
     predictions, loss = run.predictions, run.metrics["loss"]
     if "loss_se" in run.metrics and run.input.get("task") != "classify":  # a bound, not a loss of the logits
         return Measured(loss, run.metrics["loss_se"])
-    logits, labels = predictions["logits"].astype(np.float64), predictions["labels"]
-    if run.chosen.loss == "squared-error":
-        each = ((logits - np.eye(logits.shape[1])[labels]) ** 2).mean(1)
-    else:
-        from replab.tasks.classify import log_softmax
+    from replab.tasks.classify import sample_losses
 
-        each = -log_softmax(logits)[np.arange(len(labels)), labels]
+    each = sample_losses(predictions["logits"], predictions["labels"], run.chosen.loss)
     return Measured(loss, float(each.std() / math.sqrt(len(each))))
 
 

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from replab.errors import UnknownName
+from replab.errors import ReplabError, UnknownName
+from replab.records.statistics import mcnemar, paired_difference, wilson
+from replab.records.values import Values
+from replab.records.values.answers import Answers
 from replab.runs.run import Run
-from replab.runs.statistics import mcnemar, paired_difference, wilson
+
+Row = dict[str, Any]
 
 SORTS = {  # column → whether the largest is first
     "accuracy": True, "loss": False, "parameters": False, "macs": False, "seconds": False, "images_per_second": True,
@@ -19,13 +24,14 @@ SORTS = {  # column → whether the largest is first
 NOISE = 0.05  # a p-value above this is called noise
 
 
-def row(run: Run) -> dict[str, Any]:
+def row(run: Run) -> Row:
     """The facts a comparison needs, as plain values."""
-    metrics, facts, seen, seconds = run.metrics, run.facts, run.input, run.seconds
+    values = run.values
+    metrics, facts, seen, chosen = values.metrics, values.facts, values.input, values.chosen
     n, accuracy = seen["test_images"], metrics.get("accuracy")
     low, high = (None, None) if accuracy is None else wilson(round(accuracy * n), n)
     return {
-        "model": run.chosen.model,
+        "model": chosen.model,
         "data": seen["data"],
         "accuracy": accuracy,
         "low": low,
@@ -33,82 +39,114 @@ def row(run: Run) -> dict[str, Any]:
         "loss": metrics.get("loss"),
         "parameters": facts["parameters"],
         "macs": facts.get("macs"),
-        "lr": run.chosen.lr,
-        "epochs": run.chosen.epochs,
-        "seconds": seconds.get("train", 0.0),
-        "search_seconds": seconds.get("search", 0.0),
+        "lr": chosen.lr,
+        "epochs": chosen.epochs,
+        "seconds": values.seconds.get("train", 0.0),
+        "search_seconds": values.seconds.get("search", 0.0),
         "images_per_second": facts["inference_images_per_second"],
-        "seed": run.chosen.seed,
-        "backend": run.chosen.backend,
-        "cut": "; ".join(run.record.read_json("cuts.json", [])),
+        "seed": chosen.seed,
+        "backend": chosen.backend,
+        "cut": "; ".join(values.cuts),
         "run": run.id,
     }
 
 
-def table(runs: Sequence[Run], sort: str = "accuracy") -> list[dict[str, Any]]:
-    """Rows by data set, then by `sort`.
+def table(runs: Iterable[Run], sort: str = "accuracy", say: Callable[[str], None] = lambda line: None) -> list[Row]:
+    """Rows by data set, then by `sort`; `say` is told of a run that cannot be read, and it is left out.
 
     `p` is McNemar's p-value against the most accurate run on the same test images (None: it is that run, or the two
     cannot be paired); `pareto` marks runs that no other beats in both accuracy and training time.
     """
     if sort not in SORTS:
         raise UnknownName("column", sort, SORTS, "--sort takes " + ", ".join(SORTS))
-    found = sorted(((run, row(run)) for run in runs), key=lambda pair: -(pair[1]["accuracy"] or 0.0))
-    leaders: dict[str, Run] = {}
-    for run, facts in found:
-        leader = leaders.setdefault(run.input["fingerprint"], run)
-        facts["best"] = leader is run
-        facts["p"] = None if leader is run else paired_p(leader, run)
-    for run, facts in found:
-        rivals = [other for one, other in found if one.input["fingerprint"] == run.input["fingerprint"]]
-        facts["pareto"] = not any(dominates(rival, facts) for rival in rivals)
+    by_data: dict[str, list[tuple[Run, Row]]] = {}
+    for run, facts in _readable(runs, say):
+        by_data.setdefault(run.values.input["fingerprint"], []).append((run, facts))
+    rows: list[Row] = []
+    for pairs in by_data.values():
+        pairs.sort(key=lambda pair: -(pair[1]["accuracy"] or 0.0))
+        _against_the_best(pairs)
+        own = [facts for _, facts in pairs]
+        mark_front(own)
+        rows += own
     sign = -1 if SORTS[sort] else 1
 
-    def key(facts: dict[str, Any]) -> Any:
+    def key(facts: Row) -> Any:
         value = facts[sort]
         return facts["data"], value is None, value if isinstance(value, str) else sign * (value or 0)
 
-    return sorted((facts for _, facts in found), key=key)
+    return sorted(sorted(rows, key=lambda facts: -(facts["accuracy"] or 0.0)), key=key)
 
 
-def dominates(a: dict[str, Any], b: dict[str, Any]) -> bool:
-    """a is as good as b in accuracy and time, and better in one."""
-    if a["accuracy"] is None or b["accuracy"] is None:
-        return False
-    as_good = a["accuracy"] >= b["accuracy"] and a["seconds"] <= b["seconds"]
-    return as_good and (a["accuracy"] > b["accuracy"] or a["seconds"] < b["seconds"])
+def _readable(runs: Iterable[Run], say: Callable[[str], None]) -> Iterator[tuple[Run, Row]]:
+    for run in runs:
+        try:
+            yield run, row(run)
+        except ReplabError as error:
+            say(f"left out: {error}")
+        except (KeyError, TypeError, ValueError, AttributeError) as error:  # JSON of other types than replab writes
+            say(f"left out: run {run.id} is not replab's ({type(error).__name__}: {error})")
 
 
-def paired_p(a: Run, b: Run) -> float | None:
+def _against_the_best(pairs: list[tuple[Run, Row]]) -> None:
+    """`best` and `p` of rows on the same images, the most accurate first. Each run's answers are read once."""
+    leader = None
+    for place, (run, facts) in enumerate(pairs):
+        facts["best"], facts["p"] = place == 0, None
+        if len(pairs) == 1:
+            return
+        try:
+            own = Values(run.record).answers  # of its own values, which are let go: answers of many runs fill a memory
+        except ReplabError:
+            own = None
+        if place == 0:
+            leader = own
+        else:
+            facts["p"] = paired_p(leader, own)
+
+
+def mark_front(rows: Sequence[Row]) -> None:
+    """`pareto`: no other row is as good in accuracy and time and better in one. One sweep, the fastest first."""
+    best, fastest = -1.0, 0.0  # the best accuracy so far, and the time it first took
+    for facts in sorted(rows, key=lambda r: (r["seconds"], -(r["accuracy"] or 0.0))):
+        accuracy = facts["accuracy"]
+        if accuracy is None:
+            facts["pareto"] = True  # what has no accuracy is beaten by none
+            continue
+        facts["pareto"] = accuracy > best or (accuracy == best and facts["seconds"] == fastest)
+        if accuracy > best:
+            best, fastest = accuracy, facts["seconds"]
+
+
+def paired_p(one: Answers | None, two: Answers | None) -> float | None:
     """McNemar's p-value, where both have answers for the same labelled images."""
-    one, two = a.predictions, b.predictions
-    if "logits" not in one or "logits" not in two or len(one["labels"]) != len(two["labels"]):
+    if one is None or two is None or len(one.labels) != len(two.labels):
         return None
-    labels = one["labels"]
-    return mcnemar(one["logits"].argmax(1) == labels, two["logits"].argmax(1) == labels)
+    return mcnemar(one.right, two.right)
 
 
 def against_scratch(run: Run, others: Sequence[Run]) -> list[str]:
     """How a run that began with weights made elsewhere stands to the same model from scratch, on the same images."""
-    if not (run.recipe.weights or run.recipe.pretrained) or "logits" not in run.predictions:
+    own, sentences = run.values, []
+    if not (own.recipe.weights or own.recipe.pretrained) or own.answers is None:
         return []
-    own, found = run.predictions, []
-    for other in others:
-        alike = (other.input["fingerprint"], other.chosen.model, other.chosen.params)
+    alike = (own.input["fingerprint"], own.chosen.model, own.chosen.params)
+    for other in (one.values for one in others):
         begun = other.recipe.weights or other.recipe.pretrained
-        if alike != (run.input["fingerprint"], run.chosen.model, run.chosen.params) or begun:
+        if begun or (other.input["fingerprint"], other.chosen.model, other.chosen.params) != alike:
             continue
-        theirs = other.predictions
-        right = [kept["logits"].argmax(1) == kept["labels"] for kept in (own, theirs)]
+        if other.answers is None:
+            continue
+        right = own.answers.right, other.answers.right
         gain, low, high = (100 * value for value in paired_difference(*right))
-        found.append(
+        sentences.append(
             f"{gain:+.2f} points (95 % interval {low:+.2f} to {high:+.2f}, McNemar's p {mcnemar(*right):.2g}) over"
-            f" {right[1].mean():.2%} of {other.id}"
+            f" {right[1].mean():.2%} of {other.record.id}"
         )
-    return found
+    return sentences
 
 
-def noise(facts: dict[str, Any]) -> str:
+def noise(facts: Row) -> str:
     """How a row stands to the best one on its images, in words."""
     if facts["best"]:
         return "best"
@@ -117,7 +155,7 @@ def noise(facts: dict[str, Any]) -> str:
     return f"p={facts['p']:.2g}" + (", within noise" if facts["p"] > NOISE else "")
 
 
-def to_csv(rows: Sequence[dict[str, Any]]) -> str:
+def to_csv(rows: Sequence[Row]) -> str:
     buffer = io.StringIO()
     writer = csv.DictWriter(buffer, list(rows[0]), lineterminator="\n")
     writer.writeheader()
@@ -134,7 +172,7 @@ def draw(runs: Sequence[Run], folder: Path) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     names = unique_names(runs)
     pictures = {
-        "comparison.png": curves_of({name: run.epochs for name, run in zip(names, runs)}),
+        "comparison.png": curves_of({name: run.values.epochs for name, run in zip(names, runs)}),
         "accuracy-against-time.png": accuracy_against_time([{**row(run), "name": n} for n, run in zip(names, runs)]),
     }
     for name, figure in pictures.items():
@@ -144,5 +182,6 @@ def draw(runs: Sequence[Run], folder: Path) -> list[Path]:
 
 def unique_names(runs: Sequence[Run]) -> list[str]:
     """The model's name where it is the only one of its kind, else with when it was run."""
-    models = [run.chosen.model for run in runs]
-    return [m if models.count(m) == 1 else f"{m} {run.id[4:15]}" for m, run in zip(models, runs)]
+    models = [run.values.chosen.model for run in runs]
+    times = Counter(models)
+    return [m if times[m] == 1 else f"{m} {run.id[4:15]}" for m, run in zip(models, runs)]

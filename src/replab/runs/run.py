@@ -9,10 +9,15 @@ from typing import Any
 
 import numpy as np
 
+from replab.data.decode.as_pixels import as_pixels
 from replab.data.images import Images
-from replab.errors import DataError, ReplabError, RunError, UnknownName
-from replab.settings.recipe import Recipe
+from replab.data.normalise import spell
+from replab.errors import ReplabError, RunError, UnknownName
 from replab.records.record import Record
+from replab.records.text import table
+from replab.records.values import Values
+from replab.records.values.answers import log_softmax
+from replab.settings.recipe import Recipe
 
 
 class Picture:
@@ -50,8 +55,11 @@ class Prediction:
 
 
 class Run:
+    """What was asked, what was found and the trained model. The properties read the folder as it is now."""
+
     def __init__(self, record: Record, ready: Any = None, *, model: Any = None, trust: Any = False):
         self.record, self._named, self._trust = record, model, trust
+        self.values = Values(record)  # each file read once: for comparisons of many runs
         self._ready = ready
         self._model: Any = None
 
@@ -105,10 +113,7 @@ class Run:
     @property
     def seconds(self) -> dict[str, float]:
         """Seconds by stage."""
-        total: dict[str, float] = {}
-        for entry in self.record.read_lines("times.jsonl"):
-            total[entry["stage"]] = total.get(entry["stage"], 0.0) + entry["seconds"]
-        return total
+        return Values(self.record).seconds
 
     @property
     def figures(self) -> Pictures:
@@ -122,10 +127,9 @@ class Run:
     def model(self, model: Any = None) -> Any:
         """The trained model, in eval mode. `model`: the file or function, when the run's own moved or was live."""
         if self._model is None:
-            from replab import api, pipeline
+            from replab import pipeline
 
-            self._ready = self._ready or api.reopen(self.record, model or self._named, self._trust)
-            self._model = pipeline.trained_model(self.record, self._ready, self.chosen)
+            self._model = pipeline.trained_model(self.record, self.reopened(model), self.chosen)
         return self._model
 
     def reopened(self, model: Any = None) -> Any:
@@ -138,9 +142,7 @@ class Run:
 
     def normalised(self) -> Recipe:
         """The recipe with the numbers that the training images were normalised by, for other images."""
-        mean, std = self.input["mean"], self.input["std"]
-        how = "none" if mean is None else ",".join(map(repr, mean)) + "/" + ",".join(map(repr, std))
-        return self.chosen.replace(normalise=how)
+        return self.chosen.replace(normalise=spell(self.input["mean"], self.input["std"]))
 
     def generate(self, n: int = 64, label: str | None = None, seed: int = 0, model: Any = None) -> np.ndarray:
         """n new images, uint8 (n, C, H, W); the same seed draws the same ones. `label`: a class's name."""
@@ -163,12 +165,11 @@ class Run:
     def predict(self, images: Any, model: Any = None) -> Any:
         """A Prediction for an image (a path, a PIL picture or an array), or a list of them for a list."""
         many = isinstance(images, (list, tuple))
-        found = self._predict(images if many else [images], model)
-        return found if many else found[0]
+        predictions = self._predict(images if many else [images], model)
+        return predictions if many else predictions[0]
 
     def _predict(self, images: Sequence[Any], model: Any) -> list[Prediction]:
         from replab.training.evaluate import evaluate
-        from replab.tasks.classify import log_softmax
         from replab.training.loop import watching_batches
 
         seen = self.input
@@ -195,15 +196,13 @@ class Run:
         from replab.training.loop import watching_batches
 
         task, scores = self._ready.task, []
-        if not hasattr(task, "class_scores"):
-            return None
-        fitted = self.record.predictions("fitted.npz")
+        fitted = self.record.predictions("fitted.npz") if self.record.has("fitted.npz") else {}
         for i in range(len(shown)):
             one = shown.subset(slice(i, i + 1))
             batches = watching_batches(network, self.normalised(), one, one, self._ready.device)
-            if (found := task.class_scores(network, batches, fitted)) is None:
+            if (scored := task.class_scores(network, batches, fitted)) is None:
                 return None
-            scores.append(found[0])
+            scores.append(scored[0])
         return np.concatenate(scores)
 
     def __repr__(self) -> str:
@@ -211,55 +210,19 @@ class Run:
         return f"Run({self.id}: {state})"
 
     def _repr_markdown_(self) -> str:
-        from replab.report import report
+        from replab.runs.facts import facts
 
-        return report.facts_table(self.record)
+        return table(("", ""), facts(Values(self.record)))
 
 
 def finished_runs(folder: Path, say: Callable[[str], None] = lambda line: None) -> list[Run]:
-    """Every finished run in a folder of runs that can be read; `say` is told of those that cannot."""
-    found = []
+    """Every finished run in a folder of runs that can be read; `say` is told of those that cannot be."""
+    readable = []
     for run in map(Run, Record.all(folder)):
         try:
-            if run.finished and run.metrics and run.facts and run.input and run.chosen:
-                found.append(run)
+            values = run.values
+            if run.finished and values.metrics and values.facts and values.input and values.chosen:
+                readable.append(run)
         except ReplabError as error:
             say(f"left out: {error}")
-    return found
-
-
-def as_pixels(image: Any, channels: int, height: int, width: int) -> np.ndarray:
-    """(C, H, W) uint8 of the run's size, from a path, a PIL picture or an array, as the data sources read it."""
-    import io
-
-    from replab.data.decode import pictures
-
-    if isinstance(image, np.ndarray):
-        from PIL import Image
-
-        array = image.squeeze()  # (1, H, W) and (H, W, 1) are gray
-        if array.ndim == 3 and array.shape[-1] not in (3, 4):
-            array = array.transpose(1, 2, 0)  # (C, H, W), as tensors are
-        if array.ndim not in (2, 3) or (array.ndim == 3 and array.shape[-1] not in (3, 4)):
-            raise DataError(f"an image array must be (H, W), (H, W, 3) or (3, H, W), got {image.shape}")
-        if array.dtype != np.uint8:
-            raise DataError(f"an image array must be uint8, got {array.dtype}; scale it to 0..255 first")
-        image = Image.fromarray(array)
-    if hasattr(image, "save"):  # a PIL picture
-        buffer = io.BytesIO()
-        image = image if image.mode in ("1", "L", "LA", "P", "I;16", "RGB", "RGBA") else image.convert("RGB")
-        image.save(buffer, "PNG")
-        data, name = buffer.getvalue(), "the image"
-    else:
-        name = str(image)
-        try:
-            data = Path(image).read_bytes()
-        except OSError as error:
-            raise DataError(f"cannot read {name}: {error.strerror}") from None
-    try:
-        w, h = pictures.header(data)
-        if (h, w) != (height, width) and height != width:
-            raise DataError(f"{name} is {h}x{w}, and the run was made with {height}x{width} images; resize it first")
-        return pictures.decode(data, channels, None if (h, w) == (height, width) else height)
-    except pictures.Unreadable as error:
-        raise DataError(f"{name} cannot be read: {error}") from None
+    return readable

@@ -4,41 +4,42 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from replab.data.images import Dataset, ImageSpec
 from replab.errors import ModelError
-from replab.tasks import samples
-from replab.tasks.classify import accuracy, calibration_error
+from replab.tasks import metrics, sample_figures, samples
+from replab.tasks.base import Lines, Pictures, Task, task
+
+if TYPE_CHECKING:
+    from replab.records.values import Values
 
 COMPARED = 256  # samples, and training images, whose spread is compared; of many classes, 8 each
+WON = 0.01  # a critic whose loss is below this has nothing left to teach
+ALIKE = 0.1  # samples that vary less than this share of what training images do are all one picture
 
 
-class Adversarial:
+@task
+class Adversarial(Task):
     """The non-saturating loss, and cross-entropy of the class head where the model's terms ask for it."""
 
-    name = "adversarial"
-    objective: str | None = None
-    needs_labels = False
+    objective = None
     betas = (0.5, 0.999)  # Adam's, as published (1511.06434)
     lr, epochs = 2e-4, 25  # unless given
 
-    def __init__(self, lib: Any):
-        self.lib, self.functional = lib, lib.nn.functional
-
     def check_output(self, name: str, output: Any, batch: Any, image: ImageSpec) -> None:
-        """Refuse a model whose critic does not give one number an image (and one logit a class)."""
+        """Refuse a model whose critic does not give one number per image (and one logit per class)."""
         real = output[0] if isinstance(output, tuple) and len(output) == 2 else output
         shape = tuple(getattr(real, "shape", ()))
         if shape != (len(batch.index),):
             got = f"shape {shape}" if shape else type(real).__name__
-            raise ModelError(f"{name} must give (one number an image, class logits or None), got {got}")
+            raise ModelError(f"{name} must give (one number per image, class logits or None), got {got}")
 
     def parts(self, model: Any) -> dict[str, list[Any]]:
-        found = {"critic": list(model.critic.parameters()), "generator": list(model.generator.parameters())}
-        return found if model.terms["adversarial"] else {"critic": found["critic"]}
+        parts = {"critic": list(model.critic.parameters()), "generator": list(model.generator.parameters())}
+        return parts if model.terms["adversarial"] else {"critic": parts["critic"]}
 
     def losses(self, model: Any, batch: Any) -> Iterator[tuple[str, Any, dict[str, Any]]]:
         """Critic, then, when it has stepped, generator."""
@@ -75,11 +76,10 @@ class Adversarial:
 
     def measure(self, outputs: dict[str, np.ndarray], labels: np.ndarray | None) -> dict[str, float]:
         """The class head on held-out real images, and how many of them the critic takes for real."""
-        found = {"taken_for_real": float((outputs["real"] > 0).mean())}
+        measured = {"taken_for_real": float((outputs["real"] > 0).mean())}
         if "logits" in outputs and labels is not None:
-            found["accuracy"] = accuracy(outputs["logits"], labels)
-            found["ece"] = calibration_error(outputs["logits"], labels)
-        return found
+            measured |= metrics.measure(outputs["logits"], labels)
+        return measured
 
     def conclude(
         self,
@@ -92,7 +92,7 @@ class Adversarial:
     ) -> tuple[dict[str, float], dict[str, np.ndarray]]:
         """Samples, and how varied they are beside training images: near 0 the generator has collapsed.
 
-        Within classes, where it is told them: one picture a class is a collapse too.
+        Within classes, where it is told them: one picture per class is a collapse too.
         """
         if not model.terms["adversarial"]:
             return {}, {}
@@ -113,6 +113,30 @@ class Adversarial:
         arrays["interpolation"] = samples.made(model, model.generate, walks, label)
         beside = spread(real.pixels, real.labels if model.labels else None)
         return {"diversity": spread(drawn, told) / max(beside, 1e-9)}, arrays
+
+    @classmethod
+    def section(cls, values: Values) -> Lines:
+        said = metrics.lines(values)
+        if "diversity" in values.metrics:  # not of the control, whose generator is not trained
+            said.append(
+                ("training", failure(values.epochs, values.metrics) or "neither collapsed nor won by the critic")
+            )
+            said.append(("diversity", f"{values.metrics['diversity']:.2f} of that of training images"))
+        return said
+
+    @classmethod
+    def figures(cls, values: Values) -> Pictures:
+        return sample_figures.drawn(values, walks="from one draw of noise to another, row by row")
+
+
+def failure(rows: list[dict[str, float]], measured: dict[str, float]) -> str:
+    """Why a GAN's training failed, or nothing. (A loss that is not a number ends the training itself.)"""
+    reasons = []
+    if measured.get("diversity", 1.0) < ALIKE:
+        reasons.append(f"collapsed: samples differ {measured['diversity']:.1%} as much as training images do")
+    if rows and rows[-1].get("train_critic_loss", 1.0) < WON:
+        reasons.append(f"the critic won: its loss is {rows[-1]['train_critic_loss']:.2g}")
+    return "; ".join(reasons)
 
 
 @contextlib.contextmanager

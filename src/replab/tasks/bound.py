@@ -1,13 +1,14 @@
-"""Importance-weighted bounds on log p(x) and log p(x, y) of the VAE family (1509.00519); noise is an image's own."""
+"""Importance-weighted bounds on log p(x) and log p(x, y) of the VAE family (1509.00519); noise is per image."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
-from torch import Tensor
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 # images decoded together: all classes and samples of as many images as that allows. More leave the CPU's caches
 AT_ONCE = 512
@@ -20,6 +21,8 @@ def divergence(mean: Any, logvar: Any) -> Any:
 
 def noise(index: Any, shape: tuple[int, ...], seed: int, like: Tensor) -> Tensor:
     """Standard normal (B, *shape): a function of (seed, image) alone, so no batch changes what an image gets."""
+    import torch
+
     drawn = [np.random.default_rng([seed, int(i)]).standard_normal(shape, dtype=np.float32) for i in index]
     return torch.from_numpy(np.stack(drawn)).to(like.device, like.dtype)
 
@@ -51,6 +54,8 @@ def class_scores(model: Any, decode: Any, x: Tensor, eps: Tensor, classes: int) 
     eps (B, K, latent) is the same for every class, so that classes differ by the label alone. The image is encoded
     once, and all classes go through the decoder together.
     """
+    import torch
+
     b, k, _ = eps.shape
     features = model.encoder(x).repeat_interleave(classes, 0)  # (B*C, F)
     y = torch.arange(classes, device=x.device).repeat(b)
@@ -65,6 +70,8 @@ def score_classes(
     model: Any, batches: Any, log_prior: np.ndarray, samples: int, seed: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """log p(x|y) + log p(y), and the one-sample losses, (N, classes) each, of every image."""
+    import torch
+
     classes = len(log_prior)
     step = max(1, AT_ONCE // (classes * samples))
     scores, losses = [], []
@@ -102,10 +109,12 @@ def class_accuracies(scores: np.ndarray, losses: np.ndarray, labels: np.ndarray,
 def bits_per_dimension(
     model: Any, batches: Any, fitted_variance: Any, images: int, samples: int, seed: int
 ) -> dict[str, float]:
-    """-log2 p(x) a pixel value of the first `images`, at the variance beta implies and at the training error's.
+    """-log2 p(x) per pixel value of the first `images`, at the variance beta implies and at the training error's.
 
     p is the density at the pixels times the width of one of their 256 steps.
     """
+    import torch
+
     low, high = model.pixel_range
     step, dimensions = max(1, AT_ONCE // samples), math.prod(batches.shape)
     totals, seen = np.zeros(2), 0
@@ -131,6 +140,6 @@ def bits_per_dimension(
 
 
 def gaussian_bits(error: float, variance: float) -> float:
-    """Bits a dimension of pixels in [0, 1], in 256 steps, under a Gaussian at this mean squared distance."""
+    """Bits per dimension of pixels in [0, 1], in 256 steps, under a Gaussian at this mean squared distance."""
     variance = max(variance, 1e-6)
     return (error / (2 * variance) + 0.5 * math.log(2 * math.pi * variance) + math.log(255)) / math.log(2)

@@ -33,7 +33,7 @@ def table(assigned: np.ndarray, labels: np.ndarray, k: int, classes: int) -> np.
 
 
 def measure(assigned: np.ndarray, names: np.ndarray, labels: np.ndarray) -> dict[str, float]:
-    """Accuracy by the given names; Hungarian accuracy (one class a cluster, the best pairing) and NMI need no names."""
+    """Accuracy by the given names; Hungarian accuracy (clusters and classes paired best) and NMI need no names."""
     from scipy.optimize import linear_sum_assignment
     from sklearn.metrics import normalized_mutual_info_score
 

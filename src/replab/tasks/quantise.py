@@ -1,27 +1,26 @@
-"""VQ-VAE: codes that reconstruct, then a prior over the codes, each with its own optimiser, in the one loop."""
+"""VQ-VAE: codes that reconstruct, then a prior over the codes, each with its own optimizer, in the one loop."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from replab.data.images import Dataset, ImageSpec
-from replab.tasks import samples
+from replab.tasks import sample_figures, samples
+from replab.tasks.base import Lines, Pictures, Task, task
 from replab.tasks.images_back import check_images, means
 
+if TYPE_CHECKING:
+    from replab.records.values import Values
 
-class Quantise:
+
+@task
+class Quantise(Task):
     """Squared error + commitment (+ codebook, where it learns by gradient), each summed over an image."""
 
-    name = "quantise"
-    objective: str | None = "loss"
-    needs_labels = False
     weights = ("commitment",)  # of the loss's terms: another weight is another loss
-
-    def __init__(self, lib: Any):
-        self.lib, self.functional = lib, lib.nn.functional
 
     def check_output(self, name: str, output: Any, batch: Any, image: ImageSpec) -> None:
         check_images(name, output, batch)
@@ -61,8 +60,8 @@ class Quantise:
         return terms | {"codes": index.flatten(1), "prior_loss": self.prior_loss(model, index)}
 
     def measure(self, outputs: dict[str, np.ndarray], labels: np.ndarray | None) -> dict[str, float]:
-        found = means(outputs, ("mse", "commitment", "prior_loss"))
-        return found | {"perplexity": perplexity(np.bincount(outputs["codes"].ravel()))}
+        measured = means(outputs, ("mse", "commitment", "prior_loss"))
+        return measured | {"perplexity": perplexity(np.bincount(outputs["codes"].ravel()))}
 
     def conclude(
         self,
@@ -84,6 +83,21 @@ class Quantise:
             "reconstructions": samples.made(model, lambda x, y: model(x), few),
         }
         return {"codes": float(model.codes), "dead_codes": float((usage == 0).sum())}, arrays
+
+    @classmethod
+    def section(cls, values: Values) -> Lines:
+        m = values.metrics
+        return [
+            ("test loss", f"{m['loss']:.4f} (squared error {m['mse']:.4f} + commitment, summed over an image)"),
+            ("codes of an image", f"{m['prior_loss']:.4f} nats by the prior"),
+            ("codes in use", f"{m['perplexity']:.1f} of {m['codes']:.0f}; {m['dead_codes']:.0f} never used"),
+        ]
+
+    @classmethod
+    def figures(cls, values: Values) -> Pictures:
+        from replab.figures.codebook import codebook
+
+        return {**sample_figures.drawn(values), "codebook": lambda: codebook(values.arrays["codebook_usage"])}
 
 
 def perplexity(usage: np.ndarray) -> float:

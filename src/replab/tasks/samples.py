@@ -6,13 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import torch
 
 from replab.data.images import Images
 from replab.tasks.tsne import FEWEST, two_dimensions
 
 GRID = 64  # samples of a grid
-ROW = 8  # pictures a row: of a class, a centre, a walk
+ROW = 8  # pictures per row: of a class, a centre, a walk
 POINTS = 2000  # of a t-SNE
 
 
@@ -32,6 +31,8 @@ def draw(model: Any, n: int, seed: int, label: int | None = None) -> np.ndarray:
 
 def made(model: Any, make: Callable[..., Any], z: np.ndarray, y: np.ndarray | None = None) -> np.ndarray:
     """make(z, y) in eval mode, a few at a time, as pixels. The model is left in the mode it was in."""
+    import torch
+
     was_training, device, found = model.training, next(model.parameters()).device, []
     model.eval()
     with torch.inference_mode():
@@ -45,6 +46,8 @@ def made(model: Any, make: Callable[..., Any], z: np.ndarray, y: np.ndarray | No
 
 def pixels(images: Any, span: tuple[float, float]) -> np.ndarray:
     """Images in the model's range → uint8."""
+    import torch
+
     low, high = span
     scaled = (images.detach().float().cpu() - low) * (255 / (high - low))
     return scaled.round().clamp(0, 255).to(torch.uint8).numpy()

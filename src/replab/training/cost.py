@@ -9,6 +9,7 @@ from time import perf_counter
 
 from replab.errors import ModelError
 from replab.models.adapt import freezing
+from replab.records.text import duration
 from replab.search.search import distributions, split_for_search, wanted_trials
 from replab.settings.rules import FITTED_HEADS
 from replab.training import features
@@ -130,11 +131,3 @@ def peak_memory(device: str) -> int:
         return torch.cuda.max_memory_allocated()
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024
-
-
-def duration(seconds: float) -> str:
-    """12.3s, 4m07s, 2h05m."""
-    if seconds < 60:
-        return f"{seconds:.1f}s"
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes}m{rest:02d}s" if minutes < 60 else f"{minutes // 60}h{minutes % 60:02d}m"

@@ -53,7 +53,7 @@ def optimizers(task: Any, model: Any, recipe: Recipe, backend: Backend) -> dict[
         for part, params in task.parts(model).items()
     }
     for group in (group for optimizer in made.values() for group in optimizer.param_groups):
-        if "betas" in group and hasattr(task, "betas"):  # a GAN's Adam forgets faster
+        if "betas" in group and task.betas is not None:  # a GAN's Adam forgets faster
             group["betas"] = task.betas
     return made
 

@@ -13,7 +13,7 @@ import pytest
 import torch
 from PIL import Image
 
-from replab.report import report
+from replab.report import write as report
 from replab.settings.recipe import Recipe
 
 SLOW = ("torch", "torch._dynamo", "optuna", "matplotlib", "sklearn", "torchvision", "PIL")

@@ -118,6 +118,6 @@ def test_a_sweep_is_a_run_a_value_and_one_figure(tmp_path, replab, refuses):
     assert "beta=0.1" in out
     with Image.open(tmp_path / "sweep.png") as picture:
         assert np.asarray(picture.convert("L")).std() > 5
-    assert "sweep takes one --set key=value,value and got 0" in refuses("sweep", "vae", "--set", "beta=1")
+    assert "sweep needs exactly one --set KEY=VALUE,VALUE, got 0" in refuses("sweep", "vae", "--set", "beta=1")
     assert "got -1" in refuses("sweep", "vae", "--set", "beta=1,-1", *words, "--runs", tmp_path / "none")
     assert not (tmp_path / "none").exists()  # said before the first value's run

@@ -15,6 +15,7 @@ from replab.explain import inside as explain
 from replab.models.adapt import freezing, heads
 from replab.models.parts.attention import Attention
 from replab.models.registry import MODELS as REGISTERED
+from replab.records.values import explanations
 
 IMAGE = ImageSpec(1, 8, 8, 10)
 SMALL = {"width": 16, "heads": 2, "depth": 2, "ffn": 16}
@@ -194,7 +195,7 @@ def test_what_is_no_classifier_is_refused(a_run, replab, tmp_path):
 
 
 def test_the_report_shows_right_and_wrong_ones(vit_run):
-    kept = explain.kept(vit_run.record)
+    kept = explanations.read(vit_run.record)
     assert [e.label == e.target for e in kept] == [True, True, False, False]
     assert "figures/explained.png" in vit_run.report
     assert "figures/filters.png" in vit_run.report

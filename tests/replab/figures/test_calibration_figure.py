@@ -3,31 +3,31 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from replab.figures.calibration import calibration, reliability
-from replab.tasks.classify import calibration_error
+from replab.figures.calibration import draw_calibration, reliability
+from replab.tasks.metrics.ece import ece
 
 
 def test_ece_in_the_title_and_the_direction(look):
-    text = look(calibration([0.9] * 10, [True] * 5 + [False] * 5, title="cnn"))
+    text = look(draw_calibration([0.9] * 10, [True] * 5 + [False] * 5, title="cnn"))
     assert "cnn: ECE 40.00 %, too sure" in text
     assert "n = 10" in text
     assert "accuracy 50.0 %" in text
-    assert "ECE 30.00 %, not sure enough" in look(calibration([0.7, 0.7], [True, True]))
+    assert "ECE 30.00 %, not sure enough" in look(draw_calibration([0.7, 0.7], [True, True]))
 
 
 def test_the_same_error_as_the_evaluation_reports(look):
     rng = np.random.default_rng(0)
     logits, labels = rng.normal(0, 2, (200, 5)), rng.integers(0, 5, 200)
     confidence = (np.exp(logits) / np.exp(logits).sum(1, keepdims=True)).max(1)
-    text = look(calibration(confidence, logits.argmax(1) == labels))
-    assert f"ECE {100 * calibration_error(logits, labels):.2f} %" in text
+    text = look(draw_calibration(confidence, logits.argmax(1) == labels))
+    assert f"ECE {100 * ece(logits, labels):.2f} %" in text
 
 
 def test_certain_answers_and_none(look):
-    assert "ECE 0.00 %" in look(calibration([1.0, 0.0], [True, False]))
-    assert "no predictions" in look(calibration([], []))
-    with pytest.raises(ValueError, match="one confidence an answer"):
-        calibration([0.5], [True, False])
+    assert "ECE 0.00 %" in look(draw_calibration([1.0, 0.0], [True, False]))
+    assert "no predictions" in look(draw_calibration([], []))
+    with pytest.raises(ValueError, match="one confidence per answer"):
+        draw_calibration([0.5], [True, False])
 
 
 @settings(max_examples=25, deadline=None)

@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from replab.figures.curves import curves, curves_of
+from replab.figures.curves import curves_of, draw_curves
 
 
 def rows(epochs, scale=1.0):
@@ -21,7 +21,7 @@ def rows(epochs, scale=1.0):
 
 
 def test_loss_left_accuracy_right_train_dashed_ends_written(look):
-    figure = curves(rows(10), "cnn on digits")
+    figure = draw_curves(rows(10), "cnn on digits")
     text = look(figure)
     loss, accuracy = figure.axes
     assert loss.get_title(loc="left") == "loss"
@@ -35,13 +35,13 @@ def test_loss_left_accuracy_right_train_dashed_ends_written(look):
 
 
 def test_one_epoch_is_a_marker(look):
-    figure = curves(rows(1))
+    figure = draw_curves(rows(1))
     assert "test 45.00 %" in look(figure)
     assert all(line.get_marker() == "o" for ax in figure.axes for line in ax.lines)
 
 
 def test_two_hundred_epochs_have_no_markers(look):
-    figure = curves(rows(200))
+    figure = draw_curves(rows(200))
     look(figure)
     assert all(line.get_marker() == "None" for ax in figure.axes for line in ax.lines)
 
@@ -50,45 +50,45 @@ def test_a_loss_that_breaks_is_named_and_the_rest_is_drawn(look):
     broken = rows(10)
     for row in broken[5:]:
         row["train_loss"], row["test_loss"] = math.nan, math.inf
-    text = look(curves(broken))
+    text = look(draw_curves(broken))
     assert "not finite in epoch 6" in text
     assert "test 0.5" in text  # the last finite value
 
 
 def test_nothing_but_nan_still_gives_a_picture(look):
-    assert "not finite in epoch 1" in look(curves([{"epoch": 1, "train_loss": math.nan}]))
+    assert "not finite in epoch 1" in look(draw_curves([{"epoch": 1, "train_loss": math.nan}]))
 
 
 def test_generative_metrics_get_a_panel_each(look):
     made = [{"epoch": e, "train_mse": 9 / e, "train_kl": e / 3, "test_mse": 10 / e} for e in range(1, 6)]
-    figure = curves(made)
+    figure = draw_curves(made)
     look(figure)
     assert [ax.get_title(loc="left") for ax in figure.axes] == ["MSE", "KL"]
 
 
 def test_adversarial_losses_share_a_panel_in_two_colours(look):
-    figure = curves([{"epoch": e, "d_loss": 0.7, "g_loss": 1.0 + e} for e in range(1, 6)])
+    figure = draw_curves([{"epoch": e, "critic_loss": 0.7, "generator_loss": 1.0 + e} for e in range(1, 6)])
     text = look(figure)
     (ax,) = figure.axes
     assert len({line.get_color() for line in ax.lines}) == 2
-    assert "discriminator 0.7" in text
+    assert "critic 0.7" in text
     assert "generator 6" in text
 
 
 def test_one_exploded_epoch_does_not_flatten_the_rest(look):
     exploded = rows(30)
     exploded[3]["train_loss"] = 1e7
-    figure = curves(exploded)
+    figure = draw_curves(exploded)
     assert "peak 1e7" in look(figure)
     assert figure.axes[0].get_ylim()[1] < 10
 
 
 def test_small_losses_are_written_as_on_the_axis(look):
-    assert "train 0.0057" in look(curves([{"epoch": e, "train_loss": 0.0057 * (11 - e)} for e in range(1, 11)]))
+    assert "train 0.0057" in look(draw_curves([{"epoch": e, "train_loss": 0.0057 * (11 - e)} for e in range(1, 11)]))
 
 
 def test_no_rows_say_so(look):
-    assert "no epochs" in look(curves([]))
+    assert "no epochs" in look(draw_curves([]))
 
 
 def test_several_runs_one_colour_each(look, assert_no_overlap):
@@ -116,5 +116,5 @@ def test_names_are_text_and_not_formulas(look, name):
 
 
 def test_a_critics_share_has_a_name_of_its_own(look):
-    look(figure := curves([{"epoch": 1.0, "train_critic_loss": 1.2, "test_taken_for_real": 0.6}]))
+    look(figure := draw_curves([{"epoch": 1.0, "train_critic_loss": 1.2, "test_taken_for_real": 0.6}]))
     assert [ax.get_title(loc="left") for ax in figure.axes] == ["loss", "share taken for real"]

@@ -2,7 +2,7 @@ import math
 
 import numpy as np
 
-from replab.figures.search import search
+from replab.figures.search import draw_search
 
 
 def trial(number, lr, value, state="complete", **more):
@@ -23,7 +23,7 @@ def markers(ax):
 
 
 def test_states_are_told_apart_and_the_chosen_is_ringed(look):
-    figure = search(TRIALS, 1)
+    figure = draw_search(TRIALS, 1)
     text = look(figure)
     (ax,) = figure.axes
     assert markers(ax) == ["D", "X", "o", "o", "o"]  # two complete, one of them with the ring
@@ -38,7 +38,7 @@ def test_states_are_told_apart_and_the_chosen_is_ringed(look):
 
 
 def test_a_diverged_trial_does_not_flatten_the_others(look):
-    figure = search([*TRIALS, trial(4, 0.5, 4e5), trial(5, 0.6, math.nan)], 1)
+    figure = draw_search([*TRIALS, trial(4, 0.5, 4e5), trial(5, 0.6, math.nan)], 1)
     text = look(figure)
     assert figure.axes[0].get_ylim()[1] < 1
     assert "400,000" in text
@@ -46,24 +46,24 @@ def test_a_diverged_trial_does_not_flatten_the_others(look):
 
 
 def test_one_trial(look):
-    figure = search([trial(0, 1e-3, 0.3)], 0)
+    figure = draw_search([trial(0, 1e-3, 0.3)], 0)
     assert "1 trial\n" in look(figure)
     assert markers(figure.axes[0]) == ["o", "o"]
 
 
 def test_all_failed_gives_the_reason(look):
     trials = [trial(i, 10.0**-i, None, "failed", reason="the loss is not finite") for i in range(1, 4)]
-    text = " ".join(look(search(trials, None)).split())
+    text = " ".join(look(draw_search(trials, None)).split())
     assert "3 failed" in text
     assert "no trial ended with a finite loss. the loss is not finite" in text
 
 
 def test_a_trial_still_running_is_left_out(look):
-    assert "4 trials" in look(search([*TRIALS, trial(9, 1e-3, None, "running")], 1))
+    assert "4 trials" in look(draw_search([*TRIALS, trial(9, 1e-3, None, "running")], 1))
 
 
 def test_no_trials(look):
-    assert "no trial" in look(search([], None))
+    assert "no trial" in look(draw_search([], None))
 
 
 def test_one_panel_a_parameter_whatever_its_kind(look):
@@ -76,7 +76,7 @@ def test_one_panel_a_parameter_whatever_its_kind(look):
         )
         for i in range(1, 5)
     ]
-    figure = search(trials, 1)
+    figure = draw_search(trials, 1)
     text = look(figure)
     assert [ax.get_xscale() for ax in figure.axes] == ["log", "linear", "linear"]
     assert "adam" in text
@@ -85,7 +85,7 @@ def test_one_panel_a_parameter_whatever_its_kind(look):
 
 def test_crowded_numbers_are_left_out_instead_of_overlapping(look, assert_no_overlap):
     rng = np.random.default_rng(0)
-    figure = search([trial(i, 1e-3 * 1.01 ** rng.normal(), 0.3 + 0.01 * rng.random()) for i in range(40)], 7)
+    figure = draw_search([trial(i, 1e-3 * 1.01 ** rng.normal(), 0.3 + 0.01 * rng.random()) for i in range(40)], 7)
     look(figure)
     (ax,) = figure.axes
     assert 3 < len(ax.texts) <= 40

@@ -3,7 +3,7 @@ from torch import nn
 
 from replab.data.images import ImageSpec
 from replab.explain.structure.trace import trace
-from replab.figures.structure import arrange, boxes_of, fold, structure
+from replab.figures.structure import arrange, boxes_of, draw_structure, fold
 
 
 def layer(name, kind, shape, parameters=0, macs=0):
@@ -28,10 +28,10 @@ NET = [
 
 
 def test_shapes_on_arrows_repetitions_folded_totals_in_the_title(look):
-    text = look(structure(NET, "tiny", (3, 4, 4))).split("\n")
+    text = look(draw_structure(NET, "tiny", (3, 4, 4))).split("\n")
     assert {"×3", "3 × 4 × 4", "8 × 4 × 4", "8 × 1 × 1", "10"} <= set(text)
     assert "Conv2d · BatchNorm2d · ReLU" in text
-    assert "438 parameters, 3,080 multiply-adds an image" in text
+    assert "438 parameters, 3,080 multiply-adds per image" in text
     assert any("348 (79.5 %)" in line for line in text)  # three blocks together
 
 
@@ -52,7 +52,7 @@ def test_a_long_net_goes_into_columns_of_a_page(look):
     net = [layer(f"l{i}", "Linear", (i,), i) for i in range(1, 41)]
     columns = arrange(fold(boxes_of(net)))
     assert [len(column) for column in columns] == [14, 14, 12]
-    figure = structure(net)
+    figure = draw_structure(net)
     assert "l40" in look(figure)
     assert figure.get_figheight() < 12
 
@@ -77,15 +77,15 @@ class Scaled(nn.Module):
 def test_traced_models_are_drawn_with_all_their_parameters(look, model):
     image = ImageSpec(1, 8, 8, 10)
     traced = trace(model, image)
-    text = look(structure(traced.layers, "net", (1, 8, 8)))
+    text = look(draw_structure(traced.layers, "net", (1, 8, 8)))
     assert f"{sum(p.numel() for p in model.parameters()):,} parameters" in text
 
 
 def test_own_parameters_come_after_the_children(look):
-    kinds = look(structure(trace(Scaled(), ImageSpec(1, 8, 8, 10)).layers)).split("\n")
+    kinds = look(draw_structure(trace(Scaled(), ImageSpec(1, 8, 8, 10)).layers)).split("\n")
     assert kinds.index("Linear 64→10") < kinds.index("Scaled")
     assert "Linear 3→3" not in kinds
 
 
 def test_no_layers(look):
-    assert "no layers" in look(structure([]))
+    assert "no layers" in look(draw_structure([]))

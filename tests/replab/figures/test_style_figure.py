@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from replab.figures import style
-from replab.figures.curves import curves
+from replab.figures.curves import draw_curves
 from replab.figures.labels import spread
 
 ROWS = [{"epoch": e, "train_loss": 1 / e, "test_loss": 1.1 / e, "test_accuracy": 1 - 1 / e} for e in range(1, 4)]
 
 
 def test_save_writes_a_picture_and_leaves_nothing_else(tmp_path):
-    path = style.save(curves(ROWS), tmp_path / "figures" / "curves.png")
+    path = style.save(draw_curves(ROWS), tmp_path / "figures" / "curves.png")
     with Image.open(path) as image:
         assert image.size == (1248, 442)
         assert len(image.convert("L").getcolors()) > 10
@@ -41,7 +41,7 @@ def test_a_failed_save_keeps_the_old_picture(tmp_path):
 
 def test_the_same_values_give_the_same_bytes_also_in_threads(tmp_path):
     with ThreadPoolExecutor(4) as pool:
-        paths = list(pool.map(lambda i: style.save(curves(ROWS, "same"), tmp_path / f"{i}.png"), range(4)))
+        paths = list(pool.map(lambda i: style.save(draw_curves(ROWS, "same"), tmp_path / f"{i}.png"), range(4)))
     assert len({path.read_bytes() for path in paths}) == 1
 
 

@@ -11,7 +11,7 @@ from replab.backends import backend, user_file
 from replab.data.images import ImageSpec
 from replab.errors import ModelError
 from replab.models import loader as model_file
-from replab.report import report
+from replab.report import write as report
 from replab.settings.recipe import Recipe
 from replab.training import experiment as setup
 

@@ -12,7 +12,7 @@ from replab import api
 from replab.backends import user_file
 from replab.errors import ModelError
 from replab.models import trust
-from replab.report import report
+from replab.report import write as report
 
 NET = """
 from torch import nn

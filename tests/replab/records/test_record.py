@@ -18,7 +18,8 @@ from replab import api
 from replab.errors import FileError, ReplabError, RunError
 from replab.records.record import MARK, Record
 from replab.records.trial import Trial
-from replab.report import report
+from replab.report import terminal
+from replab.report import write as report
 from replab.settings.recipe import Recipe
 
 HERE = {"replab": "0", "python": "3", "packages": {}, "device": "cpu", "processor": "x", "threads": 1}
@@ -227,7 +228,7 @@ def test_a_corrupt_run_is_an_error_of_one_line(a_run, name, monkeypatch):
     for damage in DAMAGE.values():
         for act in (
             lambda: report.write(Record.open(a_run.id, runs)),
-            lambda: report.summary(Record.open(a_run.id, runs)),
+            lambda: terminal.lines(Record.open(a_run.id, runs)),
             lambda: table(api.all_runs(runs)),
             lambda: api.load_run(a_run.id, runs).predict(np.zeros((8, 8), np.uint8)),
             lambda: api.resume(a_run.id, runs=runs),

@@ -11,7 +11,7 @@ from replab import api
 from replab.errors import RecipeError, UnknownName
 from replab.explain import inside as explain
 from replab.replication.packs import parse, published, select
-from replab.report import report
+from replab.report import write as report
 from replab.training import experiment as setup
 
 ROWS = published().rows

@@ -14,7 +14,7 @@ from replab.replication import ledger, measures, results
 from replab.replication import replicate as replication
 from replab.replication.entry import SEARCH, Entry, identity
 from replab.replication.packs import published
-from replab.report import report
+from replab.report import write as report
 from replab.training import cost
 from replab.training import experiment as setup
 

@@ -12,7 +12,7 @@ from replab import api
 from replab.data.images import Images, ImageSpec
 from replab.data.load import load
 from replab.records.progress import Progress
-from replab.runs import audit
+from replab.runs import audit, checks, retest
 from replab.settings.recipe import Recipe
 from replab.training import experiment as setup
 
@@ -48,10 +48,8 @@ def test_a_fault_is_a_warning_with_its_figure(a_run, file, changes, words):
 
 
 def test_the_edge_of_the_searched_range(a_run):
-    trials = a_run.record.trials()
     low, _ = a_run.chosen.search.lr
-    at_edge = [t.__class__(**{**t.to_dict(), "params": {"lr": low * 1.01}}) for t in trials]
-    a_run.record.write_trials(at_edge)
+    a_run.record.write_text("chosen.toml", a_run.chosen.replace(lr=low * 1.01).to_toml())
     assert any("may lie outside" in s for s in sentences(a_run, warning=True))
 
 
@@ -95,7 +93,7 @@ def test_shared_images_are_counted(tmp_path):
     data = load("digits", limit=50)
     both = data.__class__(data.name, data.train, data.train.subset(slice(0, 9)), "x")
     ready = setup.prepare(Recipe(model="mlp", limit=50))
-    found = audit.check_inputs(dataclasses.replace(ready, data=both))
+    found = checks.check_inputs(dataclasses.replace(ready, data=both))
     assert found["shared_images"] == 9
 
 
@@ -103,17 +101,17 @@ def test_retest_trains_the_neighbours_and_never_sees_test_images(a_run):
     ready = api.reopen(a_run.record)
     blind = dataclasses.replace(ready.data, test=None)  # reading it would fail
     ready = dataclasses.replace(ready, data=blind)
-    found = audit.retest(a_run, ready, Progress(quiet=True))
+    found = retest.retest(a_run, ready, Progress(quiet=True))
     assert [round(r.lr / a_run.chosen.lr, 3) for r in found] == [0.333, 1.0, 3.0]
     assert all(math.isfinite(r.loss) and r.error > 0 for r in found)
 
 
 def test_the_retest_sentence_knows_both_answers():
-    near = [audit.Retest(1e-4, 0.50, 0.02, 3), audit.Retest(3e-4, 0.49, 0.02, 3), audit.Retest(9e-4, 0.48, 0.02, 3)]
-    far = [*near[:2], audit.Retest(9e-4, 0.30, 0.02, 3)]
-    assert not audit.retest_sentence(near).warning
-    assert audit.retest_sentence(far).warning
-    assert "better by 0.19" in audit.retest_sentence(far).sentence
+    near = [retest.Retest(1e-4, 0.50, 0.02, 3), retest.Retest(3e-4, 0.49, 0.02, 3), retest.Retest(9e-4, 0.48, 0.02, 3)]
+    far = [*near[:2], retest.Retest(9e-4, 0.30, 0.02, 3)]
+    assert not retest.retest_sentence(near).warning
+    assert retest.retest_sentence(far).warning
+    assert "better by 0.19" in retest.retest_sentence(far).sentence
 
 
 def test_the_command_prints_warnings_first(replab, a_run):
@@ -133,8 +131,8 @@ def test_steadiness_is_measured_against_the_first_answers():
     batches = watching_batches(model, ready.recipe, ready.data.train, ready.data.train, "cpu")
     with torch.no_grad():
         first = np.concatenate([model(b.x).numpy() for b in batches.epoch(0)])
-    assert audit.unsteadiness(model, ready, batches, first) < 1e-5
-    assert audit.unsteadiness(model, ready, batches, first + 1) > 1e-3
+    assert checks.unsteadiness(model, ready, batches, first) < 1e-5
+    assert checks.unsteadiness(model, ready, batches, first + 1) > 1e-3
 
 
 def test_images_in_the_order_of_their_classes_are_at_one_scale():
@@ -144,5 +142,5 @@ def test_images_in_the_order_of_their_classes_are_at_one_scale():
     train = Images(pixels, np.repeat(np.arange(5), 1000), tuple("abcde"), (0.0,), (1.0,))
     sorted_ = data.__class__("sorted", train, train.subset(slice(0, None, 10)), "x")
     ready = setup.prepare(Recipe(model="mlp", limit=50))
-    found = audit.check_inputs(dataclasses.replace(ready, data=sorted_))
+    found = checks.check_inputs(dataclasses.replace(ready, data=sorted_))
     assert abs(found["train_pixel_mean"] - found["test_pixel_mean"]) < 5

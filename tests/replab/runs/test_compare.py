@@ -9,8 +9,8 @@ import pytest
 
 from replab import api
 from replab.errors import UnknownName
+from replab.records.statistics import mcnemar, wilson
 from replab.runs import compare as comparison
-from replab.runs.statistics import mcnemar, wilson
 
 
 @pytest.fixture(scope="module")
@@ -35,15 +35,20 @@ def test_an_unknown_column_is_refused(runs):
         comparison.table(runs, sort="acuracy")
 
 
-def test_domination():
-    def made(accuracy, seconds):
-        return {"accuracy": accuracy, "seconds": seconds}
+def test_the_front_is_what_no_other_run_beats():
+    """Against the definition, pair by pair: as good in accuracy and time, and better in one."""
+    rng = np.random.default_rng(0)
+    rows = [{"accuracy": float(a) / 8, "seconds": float(s)} for a, s in rng.integers(0, 8, (60, 2))]
+    rows.append({"accuracy": None, "seconds": 0.0})
 
-    assert comparison.dominates(made(0.9, 1), made(0.8, 2))
-    assert comparison.dominates(made(0.9, 1), made(0.9, 2))
-    assert not comparison.dominates(made(0.9, 2), made(0.8, 1))
-    assert not comparison.dominates(made(0.9, 1), made(0.9, 1))
-    assert not comparison.dominates(made(None, 1), made(0.9, 1))
+    def beats(a, b):
+        if a["accuracy"] is None or b["accuracy"] is None:
+            return False
+        as_good = a["accuracy"] >= b["accuracy"] and a["seconds"] <= b["seconds"]
+        return as_good and (a["accuracy"], a["seconds"]) != (b["accuracy"], b["seconds"])
+
+    comparison.mark_front(rows)
+    assert [r["pareto"] for r in rows] == [not any(beats(other, r) for other in rows) for r in rows]
 
 
 def test_csv_reads_back(runs):

@@ -17,8 +17,7 @@ from replab.data.images import ImageSpec
 from replab.errors import RecipeError
 from replab.models.registry import MODELS
 from replab.settings.recipe import Recipe
-from replab.tasks import generated
-from replab.tasks.adversarial import Adversarial, spread
+from replab.tasks.adversarial import Adversarial, failure, spread
 from replab.training import experiment as setup
 from replab.training.loop import Diverged
 from replab.training.lr_find import lr_find
@@ -95,7 +94,7 @@ def test_the_control_trains_the_discriminator_alone():
 def test_nothing_is_searched_and_what_is_open_has_a_default():
     ready = setup.prepare(Recipe(model="dcgan", limit=50, params=SMALL))
     assert (ready.recipe.lr, ready.recipe.epochs, ready.recipe.normalise) == (2e-4, 25, "half")
-    with pytest.raises(RecipeError, match="adversarial has nothing a search may minimise"):
+    with pytest.raises(RecipeError, match="adversarial has no loss that a search can minimise"):
         setup.prepare(Recipe(model="dcgan", limit=50).replace(search={"space": {"width": [2, 4]}}))
     with pytest.raises(RecipeError, match="adversarial has no loss that falls"):
         lr_find(ready)
@@ -125,10 +124,10 @@ def test_resumed_in_the_middle_it_ends_with_the_same_weights(a_gan, tmp_path, mo
 
     keep, saved = Record.write_checkpoint, []
 
-    def interrupted(self, state, save):
-        keep(self, state, save)
-        saved.append(state["epoch"])
-        if state["epoch"] == 2 and len(saved) == 2:
+    def interrupted(self, state, rows, save):
+        keep(self, state, rows, save)
+        saved.append(len(rows))
+        if saved == [1, 2]:
             raise KeyboardInterrupt
 
     monkeypatch.setattr(Record, "write_checkpoint", interrupted)
@@ -144,9 +143,9 @@ def test_resumed_in_the_middle_it_ends_with_the_same_weights(a_gan, tmp_path, mo
 
 def test_collapse_and_a_critic_that_won_are_said():
     fine = [{"epoch": 1.0, "train_critic_loss": 1.2}]
-    assert generated.failure(fine, {"diversity": 0.9}) == ""
-    assert "collapsed" in generated.failure(fine, {"diversity": 0.01})
-    assert "the critic won" in generated.failure([{"train_critic_loss": 1e-4}], {"diversity": 0.9})
+    assert failure(fine, {"diversity": 0.9}) == ""
+    assert "collapsed" in failure(fine, {"diversity": 0.01})
+    assert "the critic won" in failure([{"train_critic_loss": 1e-4}], {"diversity": 0.9})
 
 
 def test_a_diverged_gan_is_an_error_not_a_run(tmp_path):

@@ -11,14 +11,17 @@ from torch.nn import functional
 import mytorch
 from replab.data.images import ImageSpec
 from replab.errors import ModelError
-from replab.tasks.classify import Classify, accuracy, calibration_error, confusion_matrix, log_softmax
+from replab.records.values.answers import confusion_matrix, log_softmax
+from replab.tasks.classify import Classify
+from replab.tasks.metrics.accuracy import accuracy
+from replab.tasks.metrics.ece import ece
 
 
 @pytest.fixture
 def batch():
     generator = torch.Generator().manual_seed(0)
     x = torch.randn(12, 5, generator=generator)
-    return SimpleNamespace(x=x, y=torch.arange(12) % 5, index=torch.arange(12))
+    return SimpleNamespace(x=x, y=torch.arange(12) % 5, index=torch.arange(12), target=None)
 
 
 def losses(task, batch):
@@ -48,11 +51,11 @@ def test_squared_error_by_hand(batch):
 @pytest.mark.parametrize(("loss", "smoothing"), [("cross-entropy", 0.0), ("cross-entropy", 0.2), ("squared-error", 0)])
 def test_losses_and_gradients_are_the_same_on_mytorch(batch, loss, smoothing):
     x = batch.x.clone().requires_grad_()
-    theirs, _ = losses(Classify(torch, 5, loss, smoothing), SimpleNamespace(x=x, y=batch.y))
+    theirs, _ = losses(Classify(torch, 5, loss, smoothing), SimpleNamespace(x=x, y=batch.y, target=None))
     theirs.mean().backward()
     mine_x = mytorch.tensor(batch.x.numpy(), requires_grad=True)
     mine, logs = losses(
-        Classify(mytorch, 5, loss, smoothing), SimpleNamespace(x=mine_x, y=mytorch.tensor(batch.y.numpy()))
+        Classify(mytorch, 5, loss, smoothing), SimpleNamespace(x=mine_x, y=mytorch.tensor(batch.y.numpy()), target=None)
     )
     mine.mean().backward()
     np.testing.assert_allclose(mine.detach().numpy(), theirs.detach().numpy(), rtol=1e-5, atol=1e-6)
@@ -60,9 +63,27 @@ def test_losses_and_gradients_are_the_same_on_mytorch(batch, loss, smoothing):
     assert logs["accuracy"].detach().numpy().tolist() == (batch.x.argmax(1) == batch.y).tolist()
 
 
+@pytest.mark.parametrize("loss", ["cross-entropy", "squared-error"])
+def test_mixed_targets_are_learned_and_accuracy_is_against_the_labels(batch, loss):
+    one_hot = functional.one_hot(batch.y, 5).float()
+    task = Classify(torch, 5, loss, label_smoothing=0.1)
+    plain, _ = losses(task, batch)
+    batch.target = one_hot
+    same, _ = losses(task, batch)
+    torch.testing.assert_close(same, plain)
+    batch.target = 0.3 * one_hot + 0.7 * one_hot.roll(1, 0)
+    mixed, logs = losses(task, batch)
+    other, _ = losses(task, SimpleNamespace(x=batch.x, y=batch.y.roll(1), target=None))
+    if loss == "cross-entropy":  # linear in the target
+        torch.testing.assert_close(mixed, 0.3 * plain + 0.7 * other)
+    else:
+        torch.testing.assert_close(mixed, ((batch.x - batch.target) ** 2).mean(1))
+    assert logs["accuracy"].tolist() == (batch.x.argmax(1) == batch.y).tolist()
+
+
 def test_gradient_of_cross_entropy_is_softmax_minus_one_hot(batch):
     x = batch.x.clone().requires_grad_()
-    loss, _ = losses(Classify(torch, 5), SimpleNamespace(x=x, y=batch.y))
+    loss, _ = losses(Classify(torch, 5), SimpleNamespace(x=x, y=batch.y, target=None))
     loss.sum().backward()
     torch.testing.assert_close(x.grad, batch.x.softmax(1) - functional.one_hot(batch.y, 5))
 
@@ -75,7 +96,7 @@ def test_measured_against_scikit_learn():
     assert found["loss"] == pytest.approx(sklearn.metrics.log_loss(labels, shares, labels=range(7)), rel=1e-5)
     assert found["accuracy"] == sklearn.metrics.accuracy_score(labels, logits.argmax(1))
     expected = sklearn.metrics.confusion_matrix(labels, logits.argmax(1), labels=range(7))
-    np.testing.assert_array_equal(confusion_matrix(logits, labels), expected)
+    np.testing.assert_array_equal(confusion_matrix(labels, logits.argmax(1), 7), expected)
 
 
 def test_measured_squared_error_is_that_of_training():
@@ -94,11 +115,11 @@ def test_calibration_error_by_hand():
     # two answers of 0.8 confidence, one right: |1.6 - 1|; one of 0.6, right: |0.6 - 1|; over 3 images
     shares = np.array([[0.8, 0.2], [0.8, 0.2], [0.6, 0.4]])
     labels = np.array([0, 1, 0])
-    assert calibration_error(np.log(shares), labels) == pytest.approx((0.6 + 0.4) / 3)
+    assert ece(np.log(shares), labels) == pytest.approx((0.6 + 0.4) / 3)
     # certain and right: in the last bin, and no error
-    assert calibration_error(np.array([[100.0, 0.0]]), np.array([0])) == pytest.approx(0.0)
+    assert ece(np.array([[100.0, 0.0]]), np.array([0])) == pytest.approx(0.0)
     # certain and wrong: all error
-    assert calibration_error(np.array([[100.0, 0.0]]), np.array([1])) == pytest.approx(1.0)
+    assert ece(np.array([[100.0, 0.0]]), np.array([1])) == pytest.approx(1.0)
 
 
 def test_accuracy_by_hand():

@@ -17,7 +17,7 @@ from replab.data.images import ImageSpec
 from replab.errors import ModelError, RecipeError, RunError, UnknownName
 from replab.models.registry import MODELS
 from replab.settings.recipe import Recipe
-from replab.tasks import generated, samples
+from replab.tasks import samples
 from replab.tasks.reconstruct import Reconstruct
 from replab.training import experiment as setup
 
@@ -196,8 +196,9 @@ def test_a_users_function_says_its_task_too():
     assert tasks.make(Recipe(), DIGITS, torch, mine).name == "reconstruct"
     mine.task = print  # anything else of that name is not meant
     assert tasks.make(Recipe(), DIGITS, torch, mine).name == "classify"
+    mine.task = "dream"
     with pytest.raises(UnknownName, match="no task named 'dream'"):
-        tasks.make(Recipe(task="dream"), DIGITS, torch)
+        tasks.make(Recipe(), DIGITS, torch, mine)
 
 
 @pytest.fixture(scope="module", params=["vae", "cvae", "cvae-head"])
@@ -259,7 +260,7 @@ def test_the_pictures_are_there_and_not_blank(a_generative_run):
 def test_the_plane_of_latents_is_coloured_by_class_and_by_cluster(a_generative_run):
     run = a_generative_run
     kept = run.predictions
-    drawn = generated.figures(run.record, kept, run.input)["latent"]()
+    drawn = Reconstruct.figures(run.values)["latent"]()
     ways = ["by class", "by cluster"] + ["by predicted class"] * (run.chosen.model != "vae")
     assert [ax.get_title(loc="left") or ax.get_title() for ax in drawn.axes] == ways
     for ax, group in zip(drawn.axes, (kept["labels"], kept["cluster"])):

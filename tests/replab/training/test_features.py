@@ -13,7 +13,7 @@ from replab import api
 from replab.models.adapt import freezing
 from replab.records.progress import Progress
 from replab.records.record import Record
-from replab.report import report
+from replab.report import write as report
 from replab.settings.recipe import Recipe
 from replab.training import cost, feature_cache, features
 from replab.training import experiment as setup

@@ -34,7 +34,7 @@ class Logistic(nn.Linear):
         device = self.weight.device
         mean, std = (torch.from_numpy(found) for found in (x.mean(0, np.float64), x.std(0, np.float64)))
         std[std < 1e-6 * std.max()] = 1.0  # a feature that never changes
-        rows = SimpleNamespace(x=(torch.from_numpy(x) - mean) / std, y=torch.from_numpy(y))
+        rows = SimpleNamespace(x=(torch.from_numpy(x) - mean) / std, y=torch.from_numpy(y), target=None)
         self.to("cpu", torch.float64)
         with torch.no_grad():  # convex: the start decides the iterations, not the end
             for parameter in self.parameters():

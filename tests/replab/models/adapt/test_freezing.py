@@ -8,7 +8,7 @@ from replab import api
 from replab.errors import ModelError, RecipeError, UnknownName
 from replab.models.adapt import freezing
 from replab.records.record import Record
-from replab.report import report
+from replab.report import write as report
 from replab.settings.recipe import Recipe
 from replab.training import experiment as setup
 from replab.training.loop import optimizers, set_rate

@@ -12,7 +12,7 @@ from replab import api
 from replab.errors import ModelError, RecipeError
 from replab.models.adapt import freezing, heads
 from replab.records.progress import Progress
-from replab.report import report
+from replab.report import write as report
 from replab.settings.recipe import Recipe
 from replab.tasks.classify import Classify
 from replab.training import cost, features

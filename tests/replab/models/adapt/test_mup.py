@@ -13,7 +13,7 @@ from torch import nn
 from replab import api
 from replab.errors import ModelError, RecipeError
 from replab.models.adapt import freezing, mup
-from replab.report import report
+from replab.report import write as report
 from replab.search import transfer
 from replab.settings.recipe import Recipe
 from replab.training import experiment as setup

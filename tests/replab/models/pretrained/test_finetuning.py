@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 from replab import api
-from replab.report import report
-from replab.runs.statistics import paired_difference
+from replab.records.statistics import paired_difference
+from replab.report import write as report
+from replab.runs.audit import audit
+from replab.runs.run import finished_runs
 from replab.settings.recipe import Recipe
 from replab.training import experiment as setup
 
@@ -26,7 +28,7 @@ def pretrained(folder):
     patch.undo()
 
 
-def test_the_report_says_what_pretraining_gained(folder, pretrained):
+def test_the_audit_says_what_pretraining_gained(folder, pretrained):
     few = Recipe().replace(**CNN, classes=["5", "6", "7", "8", "9"], per_class=8, epochs=2)
     scratch = api.run(recipe=few, runs=folder)
     tuned = api.run(recipe=few.replace(weights=pretrained.id), weights=pretrained.id, runs=folder)
@@ -35,9 +37,12 @@ def test_the_report_says_what_pretraining_gained(folder, pretrained):
     right = [r.predictions["logits"].argmax(1) == r.predictions["labels"] for r in (tuned, scratch)]
     gain, low, high = (100 * value for value in paired_difference(*right))
     said = f"{gain:+.2f} points (95 % interval {low:+.2f} to {high:+.2f}, McNemar's p"
-    assert f"| against training from scratch | {said}" in tuned.report
-    assert scratch.id in tuned.report
-    assert "against training" not in scratch.report
+    beside = finished_runs(folder)
+    (sentence,) = [f.sentence for f in audit(tuned, beside) if "from scratch" in f.sentence]
+    assert f"Against training from scratch: {said}" in sentence
+    assert scratch.id in sentence
+    assert not [f for f in audit(scratch, beside) if "from scratch" in f.sentence]
+    assert scratch.id not in tuned.report  # a report reads its own folder alone
 
 
 def test_the_interval_of_a_paired_difference():

@@ -1,0 +1,45 @@
+"""One image that a user gives (a path, a PIL picture or an array) as the data sources would have read it."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from replab.data.decode.pictures import Unreadable, decode, header
+from replab.errors import DataError
+
+
+def as_pixels(image: Any, channels: int, height: int, width: int) -> np.ndarray:
+    """(C, H, W) uint8 of this size, from a path, a PIL picture or a uint8 array."""
+    if isinstance(image, np.ndarray):
+        from PIL import Image
+
+        array = image.squeeze()  # (1, H, W) and (H, W, 1) are gray
+        if array.ndim == 3 and array.shape[-1] not in (3, 4):
+            array = array.transpose(1, 2, 0)  # (C, H, W), as tensors are
+        if array.ndim not in (2, 3) or (array.ndim == 3 and array.shape[-1] not in (3, 4)):
+            raise DataError(f"an image array must be (H, W), (H, W, 3) or (3, H, W), got {image.shape}")
+        if array.dtype != np.uint8:
+            raise DataError(f"an image array must be uint8, got {array.dtype}; scale it to 0..255 first")
+        image = Image.fromarray(array)
+    if hasattr(image, "save"):  # a PIL picture
+        buffer = io.BytesIO()
+        image = image if image.mode in ("1", "L", "LA", "P", "I;16", "RGB", "RGBA") else image.convert("RGB")
+        image.save(buffer, "PNG")
+        data, name = buffer.getvalue(), "the image"
+    else:
+        name = str(image)
+        try:
+            data = Path(image).read_bytes()
+        except OSError as error:
+            raise DataError(f"cannot read {name}: {error.strerror}") from None
+    try:
+        w, h = header(data)
+        if (h, w) != (height, width) and height != width:
+            raise DataError(f"{name} is {h}x{w}, and the run was made with {height}x{width} images; resize it first")
+        return decode(data, channels, None if (h, w) == (height, width) else height)
+    except Unreadable as error:
+        raise DataError(f"{name} cannot be read: {error}") from None

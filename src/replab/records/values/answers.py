@@ -1,0 +1,94 @@
+"""What a classifier answered, from its logits (N, classes), block by block: many classes need little memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from replab.errors import RunError
+from replab.records.values.arrays import BLOCK, Arrays
+
+MISTAKES = 32  # wrong answers that a run keeps images of: the most confident ones
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """Of every test image, (N,) each."""
+
+    labels: np.ndarray
+    said: np.ndarray  # the class of the largest logit
+    confidence: np.ndarray  # its probability
+
+    @property
+    def right(self) -> np.ndarray:
+        return self.said == self.labels
+
+
+def answers(arrays: Arrays, what: str) -> Answers | None:
+    """Those of a run's predictions; None where there are no logits of labelled images."""
+    if "logits" not in arrays or "labels" not in arrays:
+        return None
+    labels, classes = arrays["labels"], 0
+    said, sure = [], []
+    for block in arrays.blocks("logits"):
+        if block.ndim != 2 or block.dtype.kind != "f" or not block.shape[1]:
+            raise RunError(f"{what}: logits must be floats of (images, classes), got {block.dtype} {block.shape[1:]}")
+        classes = block.shape[1]
+        said.append(block.argmax(1))
+        sure.append(np.exp(surety(block)))
+    found = Answers(labels, *(np.concatenate(parts) if parts else np.empty(0) for parts in (said, sure)))
+    if labels.shape != found.said.shape or labels.dtype.kind not in "iu":
+        raise RunError(f"{what}: one label per row of logits is needed, got {labels.shape} and {found.said.shape}")
+    if len(labels) and not 0 <= labels.min() <= labels.max() < classes:
+        raise RunError(f"{what}: labels must be from 0 to {classes - 1}, got {labels.min()} to {labels.max()}")
+    return found
+
+
+def log_softmax(logits: np.ndarray) -> np.ndarray:
+    shifted = logits - logits.max(1, keepdims=True)
+    return shifted - np.log(np.exp(shifted).sum(1, keepdims=True))
+
+
+def surety(logits: np.ndarray) -> np.ndarray:
+    """The log probability of each image's most likely class, (N,)."""
+    return _joined(log_softmax(block.astype(np.float64)).max(1) for block in _blocks(logits))
+
+
+def log_likelihood(logits: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """The log probability of each image's own class, (N,)."""
+    start, found = 0, []
+    for block in _blocks(logits):
+        own = labels[start : start + len(block)]
+        found.append(log_softmax(block.astype(np.float64))[np.arange(len(block)), own])
+        start += len(block)
+    return _joined(found)
+
+
+def most_confident_mistakes(logits: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Indices of at most MISTAKES wrong answers, the most confident first."""
+    wrong = np.flatnonzero(logits.argmax(1) != labels)
+    return wrong[np.argsort(-surety(logits[wrong]), kind="stable")][:MISTAKES]
+
+
+def confusions(labels: np.ndarray, said: np.ndarray, classes: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(true class, class said, how often) of every pair that occurs: at most one per image, whatever the classes."""
+    pairs, counts = np.unique(labels.astype(np.int64) * classes + said, return_counts=True)
+    return pairs // classes, pairs % classes, counts
+
+
+def confusion_matrix(labels: np.ndarray, said: np.ndarray, classes: int) -> np.ndarray:
+    """Counts, (true class, class said)."""
+    counts = np.bincount(labels.astype(np.int64) * classes + said, minlength=classes * classes)
+    return counts.reshape(classes, classes)
+
+
+def _blocks(logits: np.ndarray) -> Iterable[np.ndarray]:
+    step = max(1, BLOCK // max(1, logits.shape[1]))
+    return (logits[start : start + step] for start in range(0, len(logits), step))
+
+
+def _joined(parts: Iterable[np.ndarray]) -> np.ndarray:
+    found = list(parts)
+    return np.concatenate(found) if found else np.empty(0)

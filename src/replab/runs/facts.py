@@ -1,0 +1,108 @@
+"""The facts of a finished run as (name, text) lines, from its folder alone, for terminal, Markdown and notebook."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from replab import tasks
+from replab.records.text import duration
+from replab.records.values import Values
+from replab.settings.recipe import Recipe
+from replab.settings.rules import FITTED_HEADS
+
+CONVERGED = 1e-6  # largest entry of the gradient at which a fitted logistic regression has converged
+STAGES = ("features", "search", "train", "evaluate")
+
+
+def facts(values: Values) -> list[tuple[str, str]]:
+    """What the task measured, then how the number came about."""
+    chosen = values.chosen
+    lines = tasks.of_run(values.task).section(values)
+    lines += _head(values) if chosen.head in FITTED_HEADS else _steps(values)
+    lines += [*_model(values), *_made(values)]
+    return lines + [("cut", cut) for cut in values.cuts]
+
+
+def _head(values: Values) -> list[tuple[str, str]]:
+    """A head that was fitted at once: it has no rate, epochs, batches or optimizer."""
+    chosen, row = values.chosen, values.epochs[-1]
+    if chosen.head == "knn":
+        return [("head", f"{chosen.neighbours} nearest training images by {chosen.metric} distance of features")]
+    slope, iterations = row.get("train_gradient", float("nan")), row.get("train_iterations", 0)
+    ended = "converged" if slope <= CONVERGED else "NOT converged"
+    text = f"{ended} after {iterations:.0f} iterations of L-BFGS (largest gradient {slope:.1e})"
+    return [("head", f"logistic regression, L2 {chosen.weight_decay:.3g}, {text}")]
+
+
+def _steps(values: Values) -> list[tuple[str, str]]:
+    chosen, trials = values.chosen, values.trials
+    lines = []
+    if chosen.unfreeze_every:
+        lines.append(("unfreezing", f"the head alone, then one more stage every {chosen.unfreeze_every} epochs"))
+    return [
+        *lines,
+        ("learning rate", f"{chosen.lr:.4g}" + (f" (from {len(trials)} trials)" if trials else " (given)")),
+        ("epochs", f"{chosen.epochs}" + (" (given)" if values.recipe.epochs else " (the best trial's best epoch)")),
+        ("batch size", str(chosen.batch_size)),
+        ("optimizer", _optimizer(chosen)),
+    ]
+
+
+def _optimizer(chosen: Recipe) -> str:
+    words = [chosen.optimizer, f"schedule {chosen.schedule}"]
+    for key in ("momentum", "weight_decay", "clip_value", "clip_norm", "label_smoothing"):
+        if getattr(chosen, key):
+            words.append(f"{key.replace('_', ' ')} {getattr(chosen, key):g}")
+    return ", ".join([*words, *(f"augment {a}" for a in chosen.augment)])
+
+
+def _model(values: Values) -> list[tuple[str, str]]:
+    chosen, found, seen = values.chosen, values.facts, values.input
+    trained = f" ({found['trainable']:,} trained)" if found["trainable"] != found["parameters"] else ""
+    shape = f"{seen['channels']}x{seen['height']}x{seen['width']}"
+    images = f"{seen['train_images']:,} training, {seen['test_images']:,} test images of {shape}"
+    return [
+        ("model", chosen.model + "".join(f" {k}={v}" for k, v in chosen.params.items())),
+        ("parameters", f"{found['parameters']:,}{trained}"),
+        ("MACs per image", f"{found['macs']:,}" if found.get("macs") else "not measured"),
+        ("data", f"{seen['data']}: {images}"),
+        ("chosen by", _chosen_by(values)),
+        ("seed", str(chosen.seed)),
+    ]
+
+
+def _chosen_by(values: Values) -> str:
+    if not values.trials:
+        return "nothing: every setting was given; the model is that of the last epoch"
+    images = f"{values.split['validation_images']:,} training images"
+    return f"validation loss on {images}, never by test images; the model is that of the last epoch"
+
+
+def _made(values: Values) -> list[tuple[str, str]]:
+    """Time, memory, machine, versions, and how to make it again."""
+    found, environment, record = values.facts, values.environment, values.record
+    versions = {"replab": environment["replab"], "python": environment["python"], **environment["packages"]}
+    inference = f"{found['inference_images_per_second']:,.0f} inference"
+    return [
+        ("duration", _durations(values.seconds)),
+        ("images per second", f"{_rate(values.times):,.0f} training, {inference}"),
+        ("peak memory", f"{found['peak_memory'] / 2**20:,.0f} MiB"),
+        ("device", f"{environment['device']} ({environment['processor']}, {environment['threads']} threads)"),
+        ("backend", values.chosen.backend),
+        ("versions", ", ".join(f"{name} {version}" for name, version in versions.items())),
+        ("commit", str(environment.get("commit") or "none")),
+        ("repeat with", values.recipe.command(record.folder / "recipe.toml")),
+        ("run folder", str(record.folder)),
+    ]
+
+
+def _durations(seconds: dict[str, float]) -> str:
+    parts = [(stage, seconds[stage]) for stage in STAGES if seconds.get(stage)]
+    return f"{duration(sum(s for _, s in parts))} ({', '.join(f'{stage} {duration(s)}' for stage, s in parts)})"
+
+
+def _rate(times: list[dict[str, Any]]) -> float:
+    """Training images per second."""
+    entries = [entry for entry in times if entry["stage"] == "train"]
+    seconds = sum(entry["train_seconds"] for entry in entries)
+    return float(sum(entry["images"] for entry in entries) / seconds) if seconds else 0.0
