@@ -19,9 +19,11 @@ from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar, overload
 
 from replab.errors import UnknownName
+
+E = TypeVar("E")
 
 
 class Place(NamedTuple):
@@ -39,6 +41,10 @@ class Kind:
         self.what, self.package, self.mark, self.way_out = what, package, mark, way_out
         self._live: dict[str, Any] = {}  # registered in this process: by a user's file, a notebook, a test
 
+    @overload
+    def __call__(self, entry: E, /) -> E: ...
+    @overload
+    def __call__(self, entry: None = None, /, **facts: Any) -> Callable[[E], E]: ...
     def __call__(self, entry: Any = None, /, **facts: Any) -> Any:
         def known(entry: Any) -> Any:
             entry.entry_name = entry_name(entry.__name__)

@@ -86,17 +86,17 @@ class Run:
 
     @property
     def metrics(self) -> dict[str, float]:
-        return self.record.read_json("metrics.json", {})
+        return dict(self.record.read_json("metrics.json", {}))
 
     @property
     def facts(self) -> dict[str, Any]:
         """Parameters, MACs, memory, speed, structure."""
-        return self.record.read_json("facts.json", {})
+        return dict(self.record.read_json("facts.json", {}))
 
     @property
     def input(self) -> dict[str, Any]:
         """Data name, image shape, classes, normalisation."""
-        return self.record.read_json("input.json", {})
+        return dict(self.record.read_json("input.json", {}))
 
     @property
     def epochs(self) -> list[dict[str, float]]:

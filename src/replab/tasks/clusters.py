@@ -10,13 +10,13 @@ def centres(points: np.ndarray, k: int, seed: int) -> np.ndarray:
     from sklearn.cluster import KMeans
 
     found = KMeans(min(k, len(points)), n_init=4, random_state=seed % 2**32).fit(points)
-    return found.cluster_centers_.astype(np.float32)
+    return np.asarray(found.cluster_centers_, np.float32)
 
 
 def assign(points: np.ndarray, centres: np.ndarray) -> np.ndarray:
     """The nearest centre of each point, (N,)."""
     distance = (centres**2).sum(1) - 2 * points @ centres.T  # |points|² is the same for all centres
-    return distance.argmin(1)
+    return np.asarray(distance.argmin(1))
 
 
 def names(assigned: np.ndarray, labels: np.ndarray, classes: int) -> np.ndarray:
@@ -24,7 +24,7 @@ def names(assigned: np.ndarray, labels: np.ndarray, classes: int) -> np.ndarray:
     counts = table(assigned, labels, max(classes, int(assigned.max()) + 1), classes)
     empty = counts.sum(1) == 0
     counts[empty] = counts.sum(0)
-    return counts.argmax(1)
+    return np.asarray(counts.argmax(1))
 
 
 def table(assigned: np.ndarray, labels: np.ndarray, k: int, classes: int) -> np.ndarray:

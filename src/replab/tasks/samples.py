@@ -50,7 +50,7 @@ def pixels(images: Any, span: tuple[float, float]) -> np.ndarray:
 
     low, high = span
     scaled = (images.detach().float().cpu() - low) * (255 / (high - low))
-    return scaled.round().clamp(0, 255).to(torch.uint8).numpy()
+    return np.asarray(scaled.round().clamp(0, 255).to(torch.uint8).numpy())
 
 
 def shown(

@@ -18,4 +18,4 @@ def two_dimensions(rows: np.ndarray, seed: int) -> np.ndarray:
         raise RunError(f"t-SNE needs at least {FEWEST} images, got {len(rows)}")
     perplexity = min(30.0, (len(rows) - 1) / 3)
     settled = TSNE(2, perplexity=perplexity, init="pca", max_iter=STEPS, random_state=seed % 2**32)
-    return settled.fit_transform(rows.astype(np.float32, copy=False))
+    return np.asarray(settled.fit_transform(rows.astype(np.float32, copy=False)))

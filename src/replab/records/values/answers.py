@@ -23,7 +23,7 @@ class Answers:
 
     @property
     def right(self) -> np.ndarray:
-        return self.said == self.labels
+        return np.asarray(self.said == self.labels)
 
 
 def answers(arrays: Arrays, what: str) -> Answers | None:
@@ -48,7 +48,7 @@ def answers(arrays: Arrays, what: str) -> Answers | None:
 
 def log_softmax(logits: np.ndarray) -> np.ndarray:
     shifted = logits - logits.max(1, keepdims=True)
-    return shifted - np.log(np.exp(shifted).sum(1, keepdims=True))
+    return np.asarray(shifted - np.log(np.exp(shifted).sum(1, keepdims=True)))
 
 
 def surety(logits: np.ndarray) -> np.ndarray:
