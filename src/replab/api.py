@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,18 +14,13 @@ from replab.models.registry import MODELS
 from replab.models.trust import Trust, allowed, remember
 from replab.records import environment
 from replab.records.progress import Progress
-from replab.records.record import Record, is_run
+from replab.records.record import Record, is_run, runs_folder
 from replab.runs.run import Run, finished_runs
 from replab.settings.recipe import Recipe
 from replab.training import cost
 from replab.training import experiment as setup
 
 Model = str | Callable[..., Any]
-
-
-def runs_folder(runs: str | Path | None = None) -> Path:
-    """Where runs are kept: as given, $REPLAB_RUNS, or ./runs."""
-    return Path(runs or os.environ.get("REPLAB_RUNS") or "runs")
 
 
 def run(

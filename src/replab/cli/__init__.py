@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import sys
 
-from replab.cli import generating, looking, replicating, results, running  # noqa: F401 (importing them registers their commands)
+from replab.cli import (  # noqa: F401 (importing them registers their commands)
+    generating,
+    looking,
+    replicating,
+    results,
+    running,
+    verifying,
+)
 from replab.cli.app import app, how_to_resume
 from replab.errors import ReplabError
 

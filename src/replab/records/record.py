@@ -6,6 +6,7 @@ import contextlib
 import difflib
 import io
 import itertools
+import os
 import re
 import shutil
 import time
@@ -166,6 +167,11 @@ def _own_folder(runs: Path, name: str) -> Path:
             folder.mkdir()
             return folder
     raise AssertionError
+
+
+def runs_folder(runs: str | Path | None = None) -> Path:
+    """Where runs are kept: as given, $REPLAB_RUNS, or ./runs."""
+    return Path(runs or os.environ.get("REPLAB_RUNS") or "runs")
 
 
 def find(run: str | Path, runs: Path) -> Path:

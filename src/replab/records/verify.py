@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fnmatch import fnmatch
+from pathlib import Path
 from typing import Any
 
 from replab import files
-from replab.errors import ReplabError
+from replab.errors import ReplabError, RunError
 from replab.records import checkpoint, manifest
-from replab.records.record import Record
+from replab.records.record import Record, find
 
 # How a file is read, for those whose content can be wrong: the first pattern that fits.
 READERS: tuple[tuple[str, Callable[[Record, str], Any]], ...] = (
@@ -76,12 +77,20 @@ class Verdict:
             lines.append("there is no manifest (replab 0.1 wrote none): the files can be read, no more is known")
         lines += [f"! {problem.name}: {problem.what}; {problem.remedy}" for problem in self.problems]
         if self.unlisted and self.listed:
-            lines.append(f"not in the manifest, so nobody can tell: {', '.join(self.unlisted)}")
+            lines.append(f"not in the manifest, so nothing is known of them: {', '.join(self.unlisted)}")
         if self.problems:
             spoilt = {problem.name for problem in self.problems}
             possible = [use for use, names in NEEDS.items() if not spoilt & set(names)]
             lines.append(f"still possible: {', '.join(possible) or 'nothing that needs these files'}")
         return lines
+
+
+def opened(run: str | Path, runs: Path) -> Record:
+    """A run to look at, even if the file that marks it as one is damaged."""
+    record = Record(find(run, runs))
+    if not record.has("environment.json") and not record.has(manifest.NAME):
+        raise RunError(f"{record.folder} is not a run: it has neither environment.json nor {manifest.NAME}")
+    return record
 
 
 def verify(record: Record) -> Verdict:

@@ -74,7 +74,9 @@ def run(where: str) -> Weights:
     path = Path(where).expanduser()
     record = Record.open(path, path.parent)
     classes = tuple(record.read_json("input.json", {}).get("classes", ()))
-    return from_file(record.path("model.safetensors"), where, _normalisation(record), classes)
+    if not record.has("model.safetensors"):
+        raise ModelError(f"run {record.id} has no trained model yet; replab resume {record.id} finishes it")
+    return from_file(record.checked("model.safetensors"), where, _normalisation(record), classes)
 
 
 def from_file(path: Path, origin: str, normalise: str = "", classes: tuple[str, ...] = ()) -> Weights:
