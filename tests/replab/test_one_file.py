@@ -101,6 +101,77 @@ FILES = {
         def constant(value):
             return Weights(f"constant {value}", {"1.weight": torch.full((2, 64), float(value))}, f"constant {value}")
     ''',
+    "tasks/metrics/first_class.py": '''
+        """The share of images that are said to be of the first class"""
+
+        from replab.tasks.metrics import metric
+
+
+        @metric
+        def first_class(logits, labels):
+            return float((logits.argmax(1) == 0).mean())
+    ''',
+    "figures/blue.py": '''
+        """A picture that is blue all over"""
+
+        from matplotlib.figure import Figure
+
+        from replab.figures.figure import figure
+
+
+        @figure
+        def blue(values):
+            return Figure(facecolor="blue")
+    ''',
+    "tasks/average.py": '''
+        """The picture that is nearest to all images: a family of its own, in this file and that of its model"""
+
+        from matplotlib.figure import Figure
+
+        from replab.tasks.base import Task, task
+
+
+        @task
+        class Average(Task):
+            def losses(self, model, batch):
+                loss = self.error(model, batch)
+                yield "model", loss, {"loss": loss}
+
+            def error(self, model, batch):
+                return ((model(batch.x) - batch.x) ** 2).flatten(1).sum(1)
+
+            def outputs(self, model, batch):
+                return {"loss": self.error(model, batch)}
+
+            def measure(self, outputs, labels):
+                return {"loss": float(outputs["loss"].mean())}
+
+            @classmethod
+            def section(cls, values):
+                return [("distance from the average", f"{values.metrics['loss']:.1f}")]
+
+            @classmethod
+            def figures(cls, values):
+                return {"average": lambda: Figure(facecolor="grey")}
+    ''',
+    "models/zoo/canvas.py": '''
+        """One picture, the same for every image"""
+
+        import torch
+        from torch import nn
+
+        from replab.models.registry import register
+
+
+        @register(task="average")
+        class Canvas(nn.Module):
+            def __init__(self, image):
+                super().__init__()
+                self.picture = nn.Parameter(torch.zeros(image.channels, image.height, image.width))
+
+            def forward(self, x):
+                return self.picture.expand_as(x)
+    ''',
     "replication/packs/toy.toml": """
         [source]
         title = "A toy"
@@ -132,6 +203,8 @@ COMMANDS = {
     "forgetful": "run thin --data stripes --optimizer forgetful --schedule halving --lr 1 --epochs 2"
     " --batch-size 20",
     "blank": "run thin --data stripes --augment blank --weights constant:0.25 --lr 0.1 --epochs 1",
+    "average": "run canvas --data stripes --optimizer sgd --lr 0.25 --epochs 1",
+    "search": "run canvas --data stripes --optimizer sgd --fast",
     "replicate": "replicate toy/thin",
 }  # fmt: skip
 
@@ -217,6 +290,32 @@ def test_a_schedule(used):
 
 def test_an_augmentation(used):
     assert used.rows("blank")[0]["train_loss"] == pytest.approx(math.log(2), abs=1e-6)
+
+
+def test_a_metric(used):
+    metrics = json.loads((used.run("blank") / "metrics.json").read_text())
+    assert metrics["first_class"] in (0.0, 0.5, 1.0)
+    assert [row["test_first_class"] for row in used.rows("blank")] == [metrics["first_class"]]
+    assert "first class" in used.output("blank")
+
+
+def test_a_figure(used):
+    drawn = (used.run("blank") / "figures" / "blue.png").read_bytes()
+    assert drawn.startswith(b"\x89PNG")
+    assert "figures/blue.png" in (used.run("blank") / "report.md").read_text()
+
+
+def test_a_task_and_its_model(used):
+    """A family that neither classifies nor reconstructs is trained, searched, measured, reported and drawn."""
+    (picture,) = load_file(used.run("average") / "model.safetensors").values()
+    np.testing.assert_allclose(
+        picture, 0.25, rtol=1e-6
+    )  # half of the images are white at each place: a step of 0.25 · 2 · 0.5
+    assert used.rows("average")[0]["test_loss"] == pytest.approx(32 * 0.25**2 + 32 * 0.75**2, rel=1e-6)
+    assert "distance from the average  20.0" in used.output("average")
+    assert "![average](figures/average.png)" in (used.run("average") / "report.md").read_text()
+    assert (used.run("average") / "figures" / "average.png").is_file()
+    assert (used.run("search") / "study.jsonl").is_file()
 
 
 def test_a_weight_source(used):
