@@ -20,6 +20,7 @@ ROOMS = [
     ("backends",),
     ("data",),
     ("models",),
+    ("preflight",),
     ("figures",),
     ("tasks",),
     ("training",),

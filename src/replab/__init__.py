@@ -43,6 +43,10 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("replab")
     if name not in _WHERE:
         raise AttributeError(f"module 'replab' has no attribute {name!r}")
     module, _, attribute = _WHERE[name].partition(":")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from replab import pipeline
+from replab import pipeline, preflight
 from replab.data.source import source
 from replab.errors import RunError
 from replab.models.loader import ModelSource
@@ -14,7 +14,7 @@ from replab.models.registry import MODELS
 from replab.models.trust import Trust, allowed, remember
 from replab.records import environment
 from replab.records.progress import Progress
-from replab.records.record import Record, is_run, runs_folder
+from replab.records.record import Record, runs_folder
 from replab.runs.run import Run, finished_runs
 from replab.settings.recipe import Recipe
 from replab.training import cost
@@ -59,24 +59,10 @@ def prepare(
     **settings: Any,
 ) -> setup.Setup:
     """All that can be wrong is found here. `settings` are a Recipe's keys: lr=1e-3, params={"dropout": 0.1} …"""
-    base = recipe if isinstance(recipe, Recipe) else Recipe.read(recipe) if recipe else Recipe()
-    if trials is not None:
-        settings["search"] = {**settings.get("search", {}), "trials": trials}
-    if "params" in settings:
-        settings["params"] = {**base.params, **settings["params"]}
-    if data is not None:
-        settings["data"] = str(data)
-    if isinstance(model, str):
-        settings["model"] = model
-    if settings.get("pretrained") and recipe is None:
-        settings.setdefault("normalise", "backbone")
-    if settings.get("weights"):
-        settings["weights"] = weights_of(str(settings["weights"]), runs_folder(runs))
-    wanted = base.replace(**settings)
-    if fast:
-        wanted = wanted.fast()
+    wanted = preflight.requested(model, data, recipe=recipe, fast=fast, trials=trials, runs=runs, **settings)
     named = model
-    if model is None and isinstance(recipe, (str, Path)) and is_run(Path(recipe).parent):  # a run's own recipe
+    if model is None and preflight.is_own_recipe(recipe):
+        assert isinstance(recipe, (str, Path))
         named = allowed(wanted.model, Record(Path(recipe).parent), trust)
     ready = setup.prepare(wanted, named)
     wanted = ready.recipe.fast() if fast else ready.recipe  # a task may have settled what was left open
@@ -123,11 +109,6 @@ def reopen(
     if ready.initial is not None and seen.get("weights_sha256") not in (None, ready.initial.sha256):
         raise RunError(f"{ready.initial.origin} is not the file run {record.id} began with; start a new run")
     return ready
-
-
-def weights_of(weights: str, runs: Path) -> str:
-    """A run's id as its folder; a path as it is."""
-    return str(runs / weights) if not Path(weights).exists() and (runs / weights).is_dir() else weights
 
 
 def load_run(

@@ -1,4 +1,4 @@
-"""The command line's frame: the app, the options that several commands share, and how results are printed."""
+"""The frame of the command line: the app, its panels, the options that commands share, and how errors are printed."""
 
 from __future__ import annotations
 
@@ -8,29 +8,54 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
+
+from replab.errors import ReplabError, UnknownName
+
+RUN, LOOK, RESULTS, PUBLISHED = "Run", "Look before you run", "Use the results", "Published experiments"
+
+UsageError: Any = typer.BadParameter.__mro__[1]  # click's, or that of the copy of click in newer versions of Typer
+
+
+class Commands(TyperGroup):
+    """A mistyped command is refused like every other unknown name."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        if args and not args[0].startswith("-") and args[0] not in self.commands:
+            raise UnknownName("command", args[0], self.commands, "replab --help lists all")
+        return super().resolve_command(ctx, args)
+
 
 app = typer.Typer(
+    cls=Commands,
     help="An image-model replication lab: one command searches, trains, evaluates, reports and remembers.",
-    no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
-    rich_markup_mode=None,
+    rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-Runs = Annotated[str | None, typer.Option("--runs", help="folder of runs (default: $REPLAB_RUNS or ./runs)")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="no progress, no report: only errors")]
-Data = Annotated[str | None, typer.Option("--data", "-d", help="a data set's name, or a folder or zip of images")]
+Runs = Annotated[
+    str | None, typer.Option("--runs", metavar="FOLDER", help="folder of runs (default: $REPLAB_RUNS or ./runs)")
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="print errors only: no progress, no report")]
+RecipeFile = Annotated[
+    Path | None, typer.Option("--recipe", metavar="FILE", help="a recipe in TOML; flags override its settings")
+]
+Fast = Annotated[bool, typer.Option("--fast", help="one trial, one epoch, few images, through every stage")]
+Model = Annotated[str, typer.Argument(help="a registered name, or FILE.py:FUNCTION")]
+RunName = Annotated[str, typer.Argument(metavar="RUN", help="id or folder of the run, or latest")]
 ModelFile = Annotated[
-    str | None, typer.Option("--model", help="FILE.py:FUNCTION, when the run's own file has moved or changed")
+    str | None,
+    typer.Option("--model", metavar="FILE.py:FUNCTION", help="use this when the run's own file has moved or changed"),
 ]
 TrustOption = Annotated[
-    bool, typer.Option("--trust", help="run the code that the run's folder brings, after showing its path and hash")
+    bool, typer.Option("--trust", help="run the code in the folder of the run, after showing its path and hash")
 ]
 
 
 def asked(trust: bool) -> Callable[[str], bool]:
-    """Show what a run's folder would run; then the answer is --trust, or that of the person at the terminal."""
+    """Show which code of a run folder would run; the answer is --trust, or that of the person at the terminal."""
 
     def answer(what: str) -> bool:
         if trust:
@@ -39,6 +64,53 @@ def asked(trust: bool) -> Callable[[str], bool]:
         return sys.stdin.isatty() and sys.stderr.isatty() and typer.confirm(f"{what}. Run it?", err=True)
 
     return answer
+
+
+@app.callback(invoke_without_command=True)
+def replab(
+    ctx: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="print the version and exit", is_eager=True)] = False,
+) -> None:
+    """An image-model replication lab: one command searches, trains, evaluates, reports and remembers."""
+    if version:
+        from replab import __version__
+
+        print(f"replab {__version__}")
+        raise typer.Exit
+    if ctx.invoked_subcommand is None:
+        print(ctx.get_help())
+        raise typer.Exit
+
+
+def main() -> None:
+    """Errors that a user can fix are one line, with exit code 2; Ctrl-C leaves a run that can be resumed."""
+    try:
+        code = app(prog_name="replab", standalone_mode=False)
+    except ReplabError as error:
+        refuse(str(error))
+    except UsageError as error:
+        refuse(usage_message(error))
+    except typer.Abort:
+        code = 130
+    if code == 130:  # how Typer ends after Ctrl-C
+        print(f"\nreplab: interrupted{how_to_resume()}", file=sys.stderr)
+    if code:
+        sys.exit(code)
+
+
+def refuse(message: str) -> None:
+    print(f"replab: {message}", file=sys.stderr)
+    sys.exit(2)
+
+
+def usage_message(error: Any) -> str:
+    """An unknown option with the nearest one, anything else in Typer's words; one line."""
+    path = error.ctx.command_path if error.ctx else "replab"
+    if hasattr(error, "possibilities") and error.ctx:  # NoSuchOption
+        known = [flag for option in error.ctx.command.params for flag in (*option.opts, *option.secondary_opts)]
+        return str(UnknownName("option", error.option_name, known, f"{path} --help lists all"))
+    text = " ".join(error.format_message().split()).rstrip(".")
+    return f"{text[:1].lower()}{text[1:]} ({path} --help shows how)"
 
 
 _folder_in_use: list[Path] = []
@@ -57,66 +129,4 @@ def sayer(quiet: bool) -> Callable[[str], None]:
 
 
 def how_to_resume() -> str:
-    return f"; replab resume {_folder_in_use[0]} goes on where it was" if _folder_in_use else ""
-
-
-def recipe_settings(given: dict[str, Any]) -> dict[str, Any]:
-    """The flags that were given, as a Recipe's keys."""
-    from replab.settings.text import parse_seconds, parse_settings
-
-    direct = (
-        "lr", "epochs", "trials", "seed", "batch_size", "optimizer", "momentum", "schedule", "weight_decay",
-        "clip_value", "clip_norm", "loss", "label_smoothing", "augment", "augmented_copy", "normalise", "size", "limit",
-        "classes", "per_class", "backend", "device", "pretrained", "weights", "freeze", "freeze_until",
-        "unfreeze_every", "lr_backbone", "head", "neighbours", "metric", "feature_cache", "mup", "base_width",
-    )  # fmt: skip
-    settings = {key: given[key] for key in direct if given.get(key) is not None}
-    if given.get("budget"):
-        settings["budget"] = parse_seconds(given["budget"])
-    if given.get("set_"):
-        settings["params"] = parse_settings(given["set_"])
-    if given.get("search"):
-        settings["search"] = {"space": parse_settings(given["search"])}
-    return settings
-
-
-def print_report(run: Any, quiet: bool) -> None:
-    from replab.report.terminal import lines
-
-    if quiet:
-        return
-    print()
-    print_pairs(lines(run.record))
-    print(f"\nreport: {run.folder / 'report.md'}")
-
-
-def print_pairs(pairs: list[tuple[str, str]]) -> None:
-    width = max(len(name) for name, _ in pairs)
-    for name, text in pairs:
-        print(f"{name:<{width}}  {text}")
-
-
-def print_table(runs: list[Any], sort: str = "accuracy") -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    from replab.records.text import duration
-    from replab.runs import compare as comparison
-
-    table = Table(box=None, pad_edge=False)
-    left = ("model", "data", "against the best", "run")
-    numbers = ("accuracy %", "95 %", "loss", "params", "MACs", "lr", "epochs", "train", "images/s")
-    for name in (*left[:2], *numbers[:3], left[2], *numbers[3:], left[3]):
-        table.add_column(name, justify="left" if name in left else "right", no_wrap=True)
-    rows = comparison.table(runs, sort)
-    for r in rows:
-        accuracy = "–" if r["accuracy"] is None else f"{r['accuracy'] * 100:.2f}" + ("*" if r["pareto"] else " ")
-        interval = "–" if r["low"] is None else f"{r['low'] * 100:.1f}–{r['high'] * 100:.1f}"
-        loss = "–" if r["loss"] is None else f"{r['loss']:.4f}"
-        table.add_row(
-            r["model"], r["data"], accuracy, interval, loss, comparison.noise(r), f"{r['parameters']:,}",
-            f"{r['macs'] or 0:,}", f"{r['lr']:.3g}", f"{r['epochs']}" + (" cut" if r["cut"] else ""),
-            duration(r["seconds"]), f"{r['images_per_second']:,.0f}", r["run"],
-        )  # fmt: skip
-    Console(width=None if sys.stdout.isatty() else 220).print(table)
-    print("* no other run on the data is both more accurate and faster to train; p: McNemar's, on the same test images")
+    return f"; replab resume {_folder_in_use[0]} continues it" if _folder_in_use else ""

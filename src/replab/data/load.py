@@ -8,7 +8,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from replab.data.images import Dataset, Images
-from replab.data.source import source
+from replab.data.source import check, source
 from replab.errors import DataError
 
 
@@ -55,10 +55,5 @@ def _other(data: Dataset, train: Images, test: Images, how: str) -> Dataset:
 def _from_path(text: str, size: int | None, seed: int) -> Dataset:
     from replab.data.decode import folder
 
-    path = Path(text).expanduser()
-    if path.exists():
-        return folder.load(path, size=size, seed=seed)
-    if "/" in text or "\\" in text or path.suffix.lower() == ".zip":
-        raise DataError(f"no folder or zip of images at {text}; replab datasets lists the named ones")
-    source.check(text)
-    raise AssertionError(text)
+    check(text)
+    return folder.load(Path(text).expanduser(), size=size, seed=seed)

@@ -5,7 +5,20 @@ A file's docstring describes its source in one line: shape, counts, origin. It i
 
 from __future__ import annotations
 
+from pathlib import Path
+
+from replab.errors import DataError
 from replab.registry import Kind
 
 # called with size (None, or the side to resize to) and seed (for what the source draws); gives all images
 source = Kind("data set", "replab.data.sources", "source", "replab datasets lists all; a path works too")
+
+
+def check(name_or_path: str) -> None:
+    """Refuse a name that is not registered and a path that does not exist, without importing anything."""
+    path = Path(name_or_path).expanduser()
+    if name_or_path in source.names() or path.exists():
+        return
+    if "/" in name_or_path or "\\" in name_or_path or path.suffix.lower() == ".zip":
+        raise DataError(f"no folder or zip of images at {name_or_path}; replab datasets lists the named ones")
+    source.check(name_or_path)

@@ -15,7 +15,7 @@ from typing import Any
 
 from replab.data.images import ImageSpec
 from replab.errors import ModelError, ReplabError
-from replab.models.registry import MODELS
+from replab.models.registry import MODELS, check
 
 
 @dataclass(frozen=True)
@@ -52,12 +52,9 @@ def find(model: str | Callable[..., Any], backend: Any) -> ModelSource:
 
             return ModelSource(model, backbones.builder(model))
         return ModelSource(model, MODELS.get(model, backend.load_module))
-    file, sign, attribute = model.rpartition(":")
-    if not sign or file == "" or model.endswith(".py"):
-        raise ModelError(f"a model file is given as FILE.py:FUNCTION, got {model!r}; for example {model}:build")
+    check(model)
+    file, _, attribute = model.rpartition(":")
     path = Path(file)
-    if not path.is_file():
-        raise ModelError(f"no model file {file}: looked in {path.parent.resolve()}")
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

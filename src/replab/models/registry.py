@@ -5,6 +5,9 @@ A file is named like its model (`patch_lstm.py` is `patch-lstm`) and its docstri
 
 from __future__ import annotations
 
+from pathlib import Path
+
+from replab.errors import ModelError
 from replab.registry import Kind
 
 MODELS = Kind("model", "replab.models.zoo", "register", "replab models lists all")
@@ -13,3 +16,16 @@ MODELS = Kind("model", "replab.models.zoo", "register", "replab models lists all
 def register(build=None, *, task: str = "classify"):  # type: ignore[no-untyped-def]
     """Make a builder known under its function's name. `task` says what its models learn."""
     return MODELS(task=task) if build is None else MODELS(task=task)(build)
+
+
+def check(model: str) -> None:
+    """Refuse a name that is not registered and a file that does not exist, without importing anything."""
+    if ".py:" not in model and not model.endswith(".py"):
+        if model != "vit-b16" and not model.startswith(("torchvision:", "python:")):
+            MODELS.check(model)
+        return
+    file, sign, _ = model.rpartition(":")
+    if not sign or not file or model.endswith(".py"):
+        raise ModelError(f"a model file is given as FILE.py:FUNCTION, got {model!r}; for example {model}:build")
+    if not Path(file).is_file():
+        raise ModelError(f"no model file {file}: looked in {Path(file).parent.resolve()}")

@@ -20,6 +20,7 @@ FORMAT = 2  # of recipe files; those of format 1 carry no number and have the sa
 
 MODEL, DATA, TRAINING, SEARCH = "Model", "Data", "Training", "Search"
 FINE_TUNING, MACHINE = "Fine-tuning", "Seed, machine and time"
+GROUPS = (DATA, TRAINING, SEARCH, MODEL, FINE_TUNING, MACHINE)  # the panels of --help, in order
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ class Search:
         SEARCH, choices=choices.CHOOSE, way_out="best is the protocol of the notes",
     )  # fmt: skip
     lr: tuple[float, float] = setting(
-        (math.exp(-10), math.exp(-4)), "range of learning rates, on a logarithmic scale", SEARCH
+        (math.exp(-10), math.exp(-4)), "range of learning rates, on a logarithmic scale", SEARCH, flag="--lr-range"
     )
     space: Mapping[str, Any] = setting(
         dict, "search another setting or model parameter too: weight_decay=[1e-5,1e-2]", SEARCH, flag="--search"

@@ -14,7 +14,8 @@ from typing import Any, get_args, get_type_hints
 from replab.errors import RecipeError
 from replab.settings import choices as choosing
 from replab.settings.choices import Choices
-from replab.settings.values import OF_ANNOTATION, SWITCH, TEXT, TIME, WHOLE, ValueType, read
+from replab.settings.text import parse_settings
+from replab.settings.values import OF_ANNOTATION, SWITCH, TABLE, TEXT, TIME, WHOLE, ValueType, read
 
 
 @dataclass(frozen=True)
@@ -58,10 +59,13 @@ class Setting:
         """A value of the command line: the words given to the flag, or True and False for a switch."""
         if self.type is SWITCH:
             return bool(words)
+        words = [words] if isinstance(words, str) else words
+        if self.type is TABLE:
+            return self.read(parse_settings(words, self.flag))
         try:
-            return self.read(self.type.parse([words] if isinstance(words, str) else words))
+            return self.read(self.type.parse(words))
         except ValueError:
-            raise RecipeError(f"{self.key} must be {self.type.name}, got {words!r}; {self.advice}") from None
+            raise RecipeError(f"{self.key} must be {self.type.name}, got {words[-1]!r}; {self.advice}") from None
 
     def words(self, value: Any) -> list[str] | None:
         """The words of the command line that give this value, or None if they cannot."""
@@ -179,6 +183,6 @@ def _complete(f: dataclasses.Field[Any], hint: Any, table: str) -> Setting:
         default=f.default if f.default_factory is dataclasses.MISSING else f.default_factory(),
         optional=optional,
         type=TIME if declared.unit == "seconds" else OF_ANNOTATION[inner],
-        flag=declared.flag or "--" + key.replace(".", "-").replace("_", "-"),
+        flag=declared.flag or "--" + f.name.replace("_", "-"),
         label=declared.label or key.replace(".", " ").replace("_", " "),
     )

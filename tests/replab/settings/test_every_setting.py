@@ -4,6 +4,7 @@ import dataclasses
 import math
 
 import pytest
+from example_settings import another_value, with_value
 
 from replab.errors import RecipeError
 from replab.settings.choices import names
@@ -12,28 +13,6 @@ from replab.settings.values import NUMBER, RANGE, SWITCH, TABLE, TEXT, TIME, WHO
 
 SETTINGS = all_settings()
 EACH = pytest.mark.parametrize("declared", SETTINGS, ids=lambda s: s.key)
-SPECIAL = {"normalise": "half", "device": "cuda:1", "search.lr": (1e-4, 1e-2)}
-ALSO = {  # what a value needs beside it
-    "schedule": {"epochs": 2}, "augmented_copy": {"lr": 1e-3, "epochs": 2}, "head": {"freeze": True},
-}  # fmt: skip
-
-
-def another_value(declared):
-    """A value of the setting that is allowed and is not the default."""
-    if declared.key in SPECIAL:
-        return SPECIAL[declared.key]
-    if declared.choices:
-        name = next(name for name in names(declared.choices) if name != declared.default)
-        return (name,) if declared.type is WORDS else name
-    if declared.type in (NUMBER, TIME):
-        return 0.75
-    return {WHOLE: 3, TEXT: "other", WORDS: ("a", "b"), TABLE: {"a": [1, "b"]}, RANGE: (0.1, 0.2),
-            SWITCH: not declared.default}[declared.type]  # fmt: skip
-
-
-def with_value(declared, value):
-    table = {"search": {declared.name: value}} if declared.key.startswith("search.") else {declared.name: value}
-    return Recipe().replace(**ALSO.get(declared.key, {}), **table)
 
 
 def test_every_field_is_declared():

@@ -1,0 +1,78 @@
+"""compare and sweep: several runs under the same protocol, and one figure of all of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from replab.cli.app import RUN, Fast, Model, Quiet, RecipeFile, Runs, app, sayer
+from replab.cli.flags import with_settings
+from replab.cli.printing import print_pairs, print_table
+
+
+@app.command(rich_help_panel=RUN)
+@with_settings()
+def compare(
+    models: Annotated[list[str], typer.Argument(help="names, or FILE.py:FUNCTION")],
+    recipe: RecipeFile = None,
+    fast: Fast = False,
+    quiet: Quiet = False,
+    runs: Runs = None,
+    *,
+    settings: dict[str, Any],
+) -> None:
+    """Run several models under the same protocol, then print one table and draw one figure."""
+    from replab import preflight
+
+    for model in models:
+        preflight.requested(model, recipe=recipe, runs=runs, **settings)
+    from replab import api
+    from replab.records.record import runs_folder
+    from replab.runs import compare as comparison
+
+    each = [{"model": model} for model in models]
+    finished = api.run_each(each, recipe=recipe, fast=fast, quiet=quiet, runs=runs, say=sayer(quiet), **settings)
+    print_table(finished)
+    for path in comparison.draw(finished, runs_folder(runs)):
+        print(f"figure: {path}")
+
+
+@app.command(rich_help_panel=RUN)
+@with_settings(without=["params"])
+def sweep(
+    model: Model,
+    set_: Annotated[
+        list[str],
+        typer.Option("--set", metavar="KEY=VALUE", help="beta=0.1,1,10: one run per value; others as in replab run"),
+    ],
+    recipe: RecipeFile = None,
+    out: Annotated[Path, typer.Option(metavar="FILE", help="where the figure goes")] = Path("sweep.png"),
+    fast: Fast = False,
+    quiet: Quiet = False,
+    runs: Runs = None,
+    *,
+    settings: dict[str, Any],
+) -> None:
+    """Run a model at several values of one parameter; one figure of samples and curves by value."""
+    from replab import preflight
+    from replab.settings.text import parse_sweep
+
+    key, values, fixed = parse_sweep(set_)
+    each: list[dict[str, Any]] = [{"params": {**fixed, key: value}} for value in values]
+    for own in each:
+        preflight.requested(model, recipe=recipe, runs=runs, **settings, **own)
+    from replab import api
+    from replab.figures.style import save
+    from replab.figures.sweep import sweep as draw
+
+    shared = {"model": model, "recipe": recipe, "fast": fast, "runs": runs, **settings}
+    finished = api.run_each(each, quiet=quiet, say=sayer(quiet), **shared)
+    by_value = {f"{key}={value}": run for value, run in zip(values, finished)}
+    samples = {name: run.predictions["samples"] for name, run in by_value.items() if "samples" in run.predictions}
+    save(draw({name: run.epochs for name, run in by_value.items()}, samples, f"{model} by {key}"), out)
+    for name, run in by_value.items():
+        print(f"\n{name}  {run.folder}")
+        print_pairs([(k, f"{v:.6g}") for k, v in run.metrics.items()])
+    print(f"\nfigure: {out}")

@@ -1,0 +1,87 @@
+"""predict, explain and embed: a trained model at work, and what it looks at."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from replab.cli.app import RESULTS, ModelFile, RunName, Runs, TrustOption, app, asked
+
+
+@app.command(rich_help_panel=RESULTS)
+def predict(
+    run: RunName,
+    images: Annotated[list[str], typer.Argument(help="image files")],
+    model: ModelFile = None,
+    trust: TrustOption = False,
+    runs: Runs = None,
+) -> None:
+    """Classify images with the trained model of a run."""
+    from replab import api
+
+    for name, prediction in zip(images, api.load_run(run, runs, trust=asked(trust)).predict(list(images), model)):
+        others = sorted(prediction.probabilities.items(), key=lambda pair: -pair[1])[1:3]
+        then = ", ".join(f"{label} {probability:.1%}" for label, probability in others)
+        print(f"{name}: {prediction.label} {prediction.probability:.1%} (then {then})")
+
+
+@app.command(rich_help_panel=RESULTS)
+def explain(
+    run: RunName,
+    image: Annotated[str, typer.Argument(help="an image file")],
+    layer: Annotated[
+        int | None, typer.Option(metavar="N", help="also draw the attention of this layer of a ViT, from 1")
+    ] = None,
+    out: Annotated[Path, typer.Option(metavar="FOLDER", help="folder of the figures")] = Path("explain"),
+    model: ModelFile = None,
+    trust: TrustOption = False,
+    runs: Runs = None,
+) -> None:
+    """Draw what the model of a run looks at in an image, and say how faithful each picture is."""
+    from replab import api
+    from replab.explain import inside as explaining
+    from replab.figures import inside
+    from replab.figures.style import save
+
+    loaded = api.load_run(run, runs, trust=asked(trust))
+    explained, network = explaining.of_run(loaded, image, layer, model)
+    label = loaded.input["classes"][explained.target]
+    print(f"{image}: {label} {explained.probability:.1%}")
+    for name, (deletion, insertion) in explained.scores.items():
+        print(f"  {name:<24} insertion {insertion:.3f}, deletion {deletion:.3f}")
+    title = f"{label} {explained.probability:.0%}"
+    pictures = {"maps": inside.draw_maps([explained.pixels], [explained.maps], [explained.scores], [title])}
+    if explained.attention is not None:
+        pictures["attention"] = inside.draw_attention(
+            explained.pixels, explained.attention, "attention of the CLS token"
+        )
+    kernels = explaining.first_filters(network)
+    if kernels is not None:
+        pictures["filters"] = inside.draw_filters(kernels)
+    for name, figure in pictures.items():
+        print(f"figure: {save(figure, out / f'{name}.png')}")
+
+
+@app.command(rich_help_panel=RESULTS)
+def embed(
+    run: RunName,
+    images: Annotated[int, typer.Option(metavar="N", help="at most this many test images")] = 1000,
+    out: Annotated[Path, typer.Option(metavar="FILE", help="where the figure goes")] = Path("embedding.png"),
+    model: ModelFile = None,
+    trust: TrustOption = False,
+    runs: Runs = None,
+) -> None:
+    """Draw a t-SNE of the features before the head, coloured by class, with mistakes marked."""
+    from replab import api
+    from replab.explain.embedding import penultimate
+    from replab.figures.embedding import embedding
+    from replab.figures.style import save
+    from replab.tasks.tsne import two_dimensions
+
+    loaded = api.load_run(run, runs, trust=asked(trust))
+    features, labels, predicted = penultimate(loaded, images, model)
+    points = two_dimensions(features, loaded.chosen.seed)
+    title = f"{loaded.chosen.model} on {loaded.input['data']}: t-SNE of {len(features):,} test images' features"
+    print(f"figure: {save(embedding(points, labels, predicted, loaded.input['classes'], title), out)}")

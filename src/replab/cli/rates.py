@@ -1,0 +1,88 @@
+"""lr-find and transfer: which learning rate to use, at one width or at several."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from replab.cli.app import LOOK, RUN, Model, Quiet, RecipeFile, app, sayer
+from replab.cli.flags import with_settings
+from replab.errors import RecipeError
+
+
+@app.command("lr-find", rich_help_panel=LOOK)
+@with_settings(without=["lr"])
+def lr_find(
+    model: Model,
+    recipe: RecipeFile = None,
+    steps: Annotated[int, typer.Option(metavar="N", help="batches, while the rate rises")] = 100,
+    out: Annotated[Path, typer.Option(metavar="FILE", help="where the figure goes")] = Path("lr-find.png"),
+    *,
+    settings: dict[str, Any],
+) -> None:
+    """Draw the loss against a rising learning rate, and suggest one. Writes nothing but the figure."""
+    from replab import preflight
+
+    wanted = preflight.requested(model, recipe=recipe, **settings)
+    from replab.figures.lr_find import lr_find as draw
+    from replab.figures.style import save
+    from replab.training import experiment as setup
+    from replab.training import lr_find as finding
+
+    curve = finding.lr_find(setup.prepare(wanted), steps=steps)
+    save(draw(curve.rates, curve.losses, curve.suggestion, curve.smoothed), out)
+    print(f"try --lr {curve.suggestion:.2g}" if curve.suggestion else "the loss never fell: no rate to suggest")
+    print(f"figure: {out}")
+
+
+@app.command(rich_help_panel=RUN)
+@with_settings(without=["lr", "mup", "base_width"])
+def transfer(
+    model: Annotated[str, typer.Argument(help="mlp, cnn or nanovit")],
+    recipe: RecipeFile = None,
+    widths: Annotated[str, typer.Option(metavar="A,B", help="the smallest is the base width")] = "64,128,256",
+    rates: Annotated[int, typer.Option(metavar="N", help="learning rates, evenly spaced on a logarithmic scale")] = 7,
+    low: Annotated[float, typer.Option(metavar="NUMBER", help="the lowest rate")] = 1e-4,
+    high: Annotated[float, typer.Option(metavar="NUMBER", help="the highest rate")] = 1e-1,
+    out: Annotated[
+        Path, typer.Option(metavar="FILE", help="where the figure goes; the numbers go beside it as .json")
+    ] = Path("transfer.png"),
+    quiet: Quiet = False,
+    *,
+    settings: dict[str, Any],
+) -> None:
+    """Search the learning rate at several widths, standard and muP, and say whether the best one stayed.
+
+    Each training takes 3 epochs on a fifth of the images, unless --epochs or --limit say otherwise.
+    """
+    from replab import preflight
+
+    if not all(word.strip().isdigit() for word in widths.split(",")) or rates < 3 or not 0 < low < high:
+        raise RecipeError(
+            "transfer needs --widths 64,128,256, --rates of at least 3 and 0 < --low < --high,"
+            f" got --widths {widths} --rates {rates} --low {low:g} --high {high:g}"
+        )
+    sizes = [int(word) for word in widths.split(",")]
+    wanted = preflight.requested(model, recipe=recipe, lr=low, **settings)
+    wanted = wanted.replace(epochs=wanted.epochs or 3, search={"fraction": 1.0} if wanted.limit else {})
+    from replab.figures.style import save
+    from replab.figures.transfer import coordinates
+    from replab.figures.transfer import transfer as draw
+    from replab.records.progress import Progress
+    from replab.search import transfer as transferring
+
+    rising = transferring.rates(low, high, rates)
+    points = transferring.measure(wanted, sizes, rising, Progress(quiet), sayer(quiet))
+    rows = [point.to_dict() for point in points]
+    epochs = "1 epoch" if wanted.epochs == 1 else f"{wanted.epochs} epochs"
+    save(draw(rows, f"{model} on {wanted.data}, {epochs}"), out)
+    out.with_suffix(".json").write_text(json.dumps(rows, indent=1) + "\n")
+    check = transferring.coordinate_check(wanted, sizes)
+    beside = out.with_name(f"{out.stem}-coordinates.png")
+    save(coordinates(check, f"{model} on {wanted.data}: sizes of outputs by width"), beside)
+    print(transferring.verdict(points))
+    print(transferring.check_verdict(check))
+    print(f"figures: {out}, {beside}")

@@ -1,0 +1,99 @@
+"""replicate: published experiments run again, beside what was published."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from replab.cli.app import PUBLISHED, Quiet, Runs, app, sayer
+from replab.cli.printing import print_rows
+from replab.errors import RecipeError
+
+
+@app.command(rich_help_panel=PUBLISHED)
+def replicate(
+    rows: Annotated[list[str] | None, typer.Argument(help="ids or globs: lab9/resnet9, 'mnist-lab/*'")] = None,
+    list_: Annotated[
+        bool, typer.Option("--list", help="what was published, what was measured, and the verdict")
+    ] = False,
+    seeds: Annotated[int, typer.Option(metavar="N", help="runs per row, with seeds 3407, 3408, ...")] = 1,
+    data: Annotated[
+        str | None, typer.Option("--data", "-d", metavar="NAME", help="another variant of the row's data set")
+    ] = None,
+    epochs: Annotated[int | None, typer.Option(metavar="N", help="other than published; the verdict says so")] = None,
+    size: Annotated[
+        int | None, typer.Option(metavar="N", help="resize the images to this side instead; the ledger says so")
+    ] = None,
+    limit: Annotated[
+        int | None, typer.Option(metavar="N", help="train and test on this many images; the ledger says so")
+    ] = None,
+    search: Annotated[
+        bool, typer.Option("--search", help="the whole published search instead of the settings it found")
+    ] = False,
+    budget: Annotated[
+        str | None, typer.Option(metavar="TIME", help="run what fits into 30m or 2h, and say what did not")
+    ] = None,
+    fast: Annotated[bool, typer.Option("--fast", help="one epoch, few images, every stage; nothing is kept")] = False,
+    ledger_: Annotated[bool, typer.Option("--ledger", help="generate the ledger again from its raw rows")] = False,
+    results: Annotated[Path, typer.Option(metavar="FOLDER", help="folder of the ledger")] = Path("results"),
+    quiet: Quiet = False,
+    runs: Runs = None,
+) -> None:
+    """Run published experiments again, and say which results hold."""
+    from replab.replication import results as ledger
+    from replab.replication.packs import published, select
+    from replab.settings.text import parse_seconds
+
+    known = published()
+    if ledger_:
+        ledger.write(results, known)
+        print(f"written: {results / 'ledger.csv'}, {results / 'LEDGER.md'}")
+        return
+    chosen = select(rows, known.rows) if rows else []
+    if list_ or not rows:
+        print_ledger(known, ledger.read(ledger.to_show(results)), {row.id for row in chosen} or None)
+        return
+    absent = [row for row in chosen if row.not_run]
+    if len(absent) == len(chosen):
+        raise RecipeError(f"{absent[0].id} cannot be run: {absent[0].not_run}")
+    seconds = parse_seconds(budget) if budget else None
+    from replab.replication import replicate as replication
+
+    jobs = replication.plan(chosen, seeds=seeds, data=data, epochs=epochs, search=search, size=size, limit=limit)
+    say = sayer(quiet)
+    outcome = replication.replicate(
+        jobs, known, results=results, runs=runs, budget=seconds, fast=fast, quiet=quiet, say=say
+    )
+    if fast:
+        say("\n--fast looks at a few images for one epoch: nothing is judged or kept")
+    elif not quiet:
+        print_ledger(known, ledger.read(results), {job.row.id for job in jobs})
+    for row in absent:
+        print(f"not run: {row.id}: {row.not_run}")
+    for job, reason in outcome.left_out:
+        print(f"left out: {job.row.id} ({job.way}, seed {job.recipe.seed}): {reason}")
+
+
+def print_ledger(known: Any, entries: Sequence[Any], only: Collection[str] | None) -> None:
+    """The rows as a table, then the claims; with `only`, these rows and no claims."""
+    from replab.replication import ledger
+    from replab.replication.ledger_text import figure_name, measured, printed, row_name
+
+    table = []
+    absent: set[str] = set()
+    for line in ledger.lines(known, entries):
+        if (only is None or line["id"] in only) and line["id"] not in absent:
+            absent |= set() if line["n"] else {line["id"]}  # one line per row that was not measured
+            verdict = line["verdict"] + (f": {line['reason']}" if line["reason"] else "")
+            minutes = "" if line["minutes"] is None else f"{line['minutes']:.1f}"
+            table.append((row_name(line), figure_name(line), printed(line), measured(line), line["data"],
+                          str(line["epochs"] or ""), minutes, verdict))  # fmt: skip
+    columns = ("row", "figure", "published", "measured", "data", "epochs", "minutes", "verdict")
+    print_rows(columns, table, right=("epochs", "minutes"))
+    if only is None:
+        print()
+        claims = [(c["claim"], c["verdict"], c["reason"]) for c in ledger.claim_lines(known, entries)]
+        print_rows(("claim", "verdict", "rests on"), claims)

@@ -1,0 +1,49 @@
+"""run and resume: search, train, evaluate and report."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from replab.cli.app import RUN, Fast, ModelFile, Quiet, RecipeFile, RunName, Runs, TrustOption, app, asked, sayer
+from replab.cli.flags import with_settings
+from replab.cli.printing import print_report
+
+
+@app.command(rich_help_panel=RUN)
+@with_settings()
+def run(
+    model: Annotated[str | None, typer.Argument(help="a registered name, or FILE.py:FUNCTION")] = None,
+    recipe: RecipeFile = None,
+    fast: Fast = False,
+    trust: TrustOption = False,
+    quiet: Quiet = False,
+    runs: Runs = None,
+    *,
+    settings: dict[str, Any],
+) -> None:
+    """Search, train, evaluate and report: MODEL on --data (cnn on digits by default)."""
+    from replab import preflight
+
+    preflight.requested(model, recipe=recipe, runs=runs, **settings)
+    from replab import api
+
+    finished = api.run(
+        model, recipe=recipe, fast=fast, quiet=quiet, runs=runs, trust=asked(trust), say=sayer(quiet), **settings
+    )
+    print_report(finished, quiet)
+
+
+@app.command(rich_help_panel=RUN)
+def resume(
+    run: RunName,
+    model: ModelFile = None,
+    trust: TrustOption = False,
+    quiet: Quiet = False,
+    runs: Runs = None,
+) -> None:
+    """Continue an interrupted run; it ends with the same numbers as if it had not been interrupted."""
+    from replab import api
+
+    print_report(api.resume(run, model=model, trust=asked(trust), runs=runs, quiet=quiet, say=sayer(quiet)), quiet)

@@ -1,0 +1,68 @@
+"""The recipe that is asked for, and what can be refused at once: names, files and choices, without importing torch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from replab.data import source
+from replab.models import registry
+from replab.settings.choices import augmentation
+from replab.settings.recipe import Recipe
+
+
+def requested(
+    model: str | Callable[..., Any] | None = None,
+    data: str | None = None,
+    *,
+    recipe: Recipe | str | Path | None = None,
+    fast: bool = False,
+    trials: int | None = None,
+    runs: str | Path | None = None,
+    **settings: Any,
+) -> Recipe:
+    """The recipe with `settings` on top, checked. They are a Recipe's keys: lr=1e-3, params={"dropout": 0.1}."""
+    base = recipe if isinstance(recipe, Recipe) else Recipe.read(recipe) if recipe else Recipe()
+    if trials is not None:
+        settings["search"] = {**settings.get("search", {}), "trials": trials}
+    if "params" in settings:
+        settings["params"] = {**base.params, **settings["params"]}
+    if data is not None:
+        settings["data"] = str(data)
+    if isinstance(model, str):
+        settings["model"] = model
+    if settings.get("pretrained") and recipe is None:
+        settings.setdefault("normalise", "backbone")
+    if settings.get("weights"):
+        settings["weights"] = weights_path(str(settings["weights"]), runs)
+    wanted = base.replace(**settings)
+    by_name = isinstance(model, str) or (model is None and not is_own_recipe(recipe))
+    check(wanted, model_by_name=by_name)
+    return wanted.fast() if fast else wanted
+
+
+def check(recipe: Recipe, model_by_name: bool = True) -> None:
+    """Refuse a model, data set or augmentation that does not exist. The recipe itself has checked its values."""
+    if model_by_name:
+        registry.check(recipe.model)
+    source.check(recipe.data)
+    for step in filter(None, recipe.augmented_copy.split(",")):
+        augmentation.check(step.partition("=")[0].strip())
+
+
+def is_own_recipe(recipe: Recipe | str | Path | None) -> bool:
+    """Whether it is the file of a run folder, which may bring the text of its model: models.trust decides."""
+    if not isinstance(recipe, (str, Path)):
+        return False
+    from replab.records.record import is_run
+
+    return is_run(Path(recipe).parent)
+
+
+def weights_path(weights: str, runs: str | Path | None) -> str:
+    """The id of a run as its folder; anything else as it is."""
+    from replab.records.record import runs_folder
+
+    folder = runs_folder(runs) / weights
+    return str(folder) if not Path(weights).exists() and folder.is_dir() else weights

@@ -1,0 +1,98 @@
+"""What needs no computing is answered at once: refusals, lists and help import neither torch nor optuna."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SLOW = ("torch", "optuna")
+OLD_RUNS = Path(__file__).parents[1] / "fixtures" / "runs-0.1.0"
+
+ANSWERS = {  # command → what it prints
+    "--help": "Published experiments",
+    "--version": "replab ",
+    "run --help": "Fine-tuning",
+    "sweep --help": "--optimizer",
+    "models": "1,147,914 parameters",
+    "datasets": "fashion-mnist",
+    f"leaderboard --runs {OLD_RUNS}": "against the best",
+    "leaderboard --runs none": "no finished runs",
+    "replicate --list": "lab9/resnet9",
+}
+REFUSALS = {  # command → the whole line, or its beginning
+    "run cnnn": "no model named 'cnnn'. Did you mean 'cnn'? (replab models lists all)",
+    "run nets.py:build": "no model file nets.py: looked in ",
+    "run nets.py": "a model file is given as FILE.py:FUNCTION, got 'nets.py'; for example nets.py:build",
+    "run mlp --data nosuch": "no data set named 'nosuch'.",
+    "run mlp --data ./nowhere": "no folder or zip of images at ./nowhere; replab datasets lists the named ones",
+    "run mlp --epoch 3": "no option named '--epoch'. Did you mean '--epochs'? (replab run --help lists all)",
+    "run mlp --lr": "option '--lr' requires an argument (replab --help shows how)",
+    "run mlp --lr fast": "lr must be a number, got 'fast'; 1e-3 is a common start",
+    "run mlp --budget soon": "a time is written 90s, 10m or 1h30m, got 'soon'",
+    "run mlp --optimizer lion": "optimizer must be one of adam, adamw, sgd, got 'lion'; the default is adam",
+    "run mlp --augment flp": "augment must be one of",
+    "run mlp --device tpu": "device must be auto, cpu, cuda, cuda:N or mps, got 'tpu'; the default is auto",
+    "run mlp --normalise often": "normalise must be dataset, half,",
+    "run mlp --augmented-copy flp --lr 1 --epochs 1": "no augmentation named 'flp'. Did you mean 'flip'?",
+    "run --recipe bad.toml": "bad.toml: no recipe key named 'epoch'. Did you mean 'epochs'?",
+    "run --recipe none.toml": "cannot read the recipe none.toml: No such file or directory",
+    "compare mlp cnnn": "no model named 'cnnn'.",
+    "sweep vae --set beta=1": "sweep needs exactly one --set KEY=VALUE,VALUE, got 0;",
+    "lr-find cnnn": "no model named 'cnnn'.",
+    "show cnnn": "no model named 'cnnn'.",
+    "transfer mlp --widths few": "transfer needs --widths 64,128,256",
+    "data nosuch": "no data set named 'nosuch'.",
+    "replicate lab9/resnet": "no ",
+    "rum": "no command named 'rum'. Did you mean 'run'? (replab --help lists all)",
+    "predict": "missing argument 'RUN' (replab predict --help shows how)",
+}
+
+RUNNER = f"""
+import contextlib, io, json, sys
+from replab.cli import main
+answers = {{}}
+for words in json.load(sys.stdin):
+    sys.argv, code = ["replab", *words.split()], 0
+    before, out, err = set(sys.modules), io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            main()
+        except SystemExit as end:
+            code = end.code
+    slow = sorted({set(SLOW)} & (set(sys.modules) - before))
+    answers[words] = {{"code": code, "out": out.getvalue(), "err": err.getvalue(), "slow": slow}}
+json.dump(answers, sys.stdout)
+"""
+
+
+@pytest.fixture(scope="module")
+def answers(tmp_path_factory):
+    """Every command in one fresh process, with the slow packages that each was the first to import."""
+    folder = tmp_path_factory.mktemp("answers")
+    (folder / "bad.toml").write_text("epoch = 3\n")
+    environment = {**os.environ, "COLUMNS": "200"}
+    done = subprocess.run(
+        [sys.executable, "-c", RUNNER], input=json.dumps([*ANSWERS, *REFUSALS]), capture_output=True, text=True,
+        cwd=folder, env=environment,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert sorted(p.name for p in folder.iterdir()) == ["bad.toml"], "something was left behind"
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("words", ANSWERS)
+def test_answered_without_torch(answers, words):
+    answer = answers[words]
+    assert (answer["code"] or 0, answer["slow"]) == (0, []), answer["err"]
+    assert ANSWERS[words] in answer["out"]
+
+
+@pytest.mark.parametrize("words", REFUSALS)
+def test_refused_in_one_line_without_torch(answers, words):
+    answer = answers[words]
+    assert (answer["code"], answer["slow"], answer["out"]) == (2, [], "")
+    assert answer["err"].count("\n") == 1
+    assert answer["err"].startswith(f"replab: {REFUSALS[words]}")
