@@ -18,14 +18,13 @@ from torch import nn
 from torch.utils.data import DataLoader
 
 from replab.backends import backend as backends
-from replab.data.images import Images, ImageSpec
+from replab.data.images import Dataset, Images, ImageSpec
 from replab.models.registry import MODELS
-from replab.records.progress import Progress
 from replab.settings.recipe import Recipe
 from replab.tasks import bound
 from replab.tasks.reconstruct import Reconstruct
 from replab.tasks.tsne import two_dimensions
-from replab.training.loop import fit, optimizers, prefers_channels_last
+from replab.training.experiment import Experiment, prefers_channels_last
 
 SAMPLES = 10
 
@@ -71,8 +70,8 @@ def ours(images: Images) -> Callable[[], None]:
     if prefers_channels_last(model):
         model = model.to(memory_format=torch.channels_last)
     task = Reconstruct(torch)
-    opts = optimizers(task, model, recipe, backend)
-    rows = fit(model, task, recipe, images, opts, backend=backend, device="cpu", progress=Progress(quiet=True))
+    experiment = Experiment(recipe, Dataset("some", images, images, ""), None, backend, "cpu", task)
+    rows = experiment.fit(model)
     return lambda: next(rows) and None
 
 

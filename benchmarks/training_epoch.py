@@ -14,12 +14,11 @@ from torch import nn
 from torch.utils.data import DataLoader
 
 from replab.backends import backend as backends
-from replab.data.images import Images, ImageSpec
+from replab.data.images import Dataset, Images, ImageSpec
 from replab.models.registry import MODELS
-from replab.records.progress import Progress
 from replab.settings.recipe import Recipe
 from replab.tasks.classify import Classify
-from replab.training.loop import fit, optimizers, prefers_channels_last, training_batches
+from replab.training.experiment import Experiment, prefers_channels_last
 
 LR = 5e-4
 TARGETS = {"cnn": 0.5, "mlp": 0.35}
@@ -35,6 +34,11 @@ def published(name: str, image: ImageSpec) -> nn.Module:
     features = 128 * (image.height // 8) * (image.width // 8)
     head = [nn.Linear(features, 512), nn.ReLU(), nn.Dropout(0.5), nn.Linear(512, image.classes)]
     return nn.Sequential(*blocks, nn.Flatten(), *head)
+
+
+def learner(recipe: Recipe, images: Images) -> Experiment:
+    task = Classify(torch, images.spec.classes)
+    return Experiment(recipe, Dataset("some", images, images, ""), None, backends.get("torch"), "cpu", task)
 
 
 def plain(name: str, images: Images) -> Callable[[], None]:
@@ -63,7 +67,7 @@ def bare(name: str, images: Images) -> Callable[[], None]:
         model = model.to(memory_format=torch.channels_last)
     optimizer = torch.optim.Adam(model.parameters(), lr=LR, fused=True)
     criterion = nn.CrossEntropyLoss()
-    batches = training_batches(model, Recipe(lr=LR, epochs=1), images, "cpu")
+    batches = learner(Recipe(lr=LR, epochs=1), images).batches(images, model, shuffled=True)
 
     def epoch() -> None:
         model.train()
@@ -77,13 +81,10 @@ def bare(name: str, images: Images) -> Callable[[], None]:
 
 
 def ours(name: str, images: Images) -> Callable[[], None]:
-    recipe, backend = Recipe(model=name, lr=LR, epochs=10_000), backends.get("torch")
     model = MODELS.get(name)(images.spec)
     if prefers_channels_last(model):
         model = model.to(memory_format=torch.channels_last)
-    task = Classify(torch, images.spec.classes)
-    opts = optimizers(task, model, recipe, backend)
-    rows = fit(model, task, recipe, images, opts, backend=backend, device="cpu", progress=Progress(quiet=True))
+    rows = learner(Recipe(model=name, lr=LR, epochs=10_000), images).fit(model)
     return lambda: next(rows) and None
 
 

@@ -28,7 +28,9 @@ from training_epoch import published
 from replab import api
 from replab.data.images import Images
 from replab.data.load import load
-from replab.search.search import best, search, split_for_search
+from replab.data.split import split_for_search
+from replab.search.choice import best
+from replab.search.trials import search
 from replab.settings.recipe import Recipe
 from replab.training.loop import Row
 
@@ -68,7 +70,7 @@ def plain(recipe: Recipe) -> tuple[float, int, int]:
     data = load(recipe.data, limit=recipe.limit, seed=recipe.seed)
     part, validation = split_for_search(data.train, recipe.search, recipe.seed)
 
-    def run_trial(trial: Recipe) -> Iterator[Row]:
+    def run_trial(trial: Recipe, events: object) -> Iterator[Row]:
         for epoch, model in enumerate(train(trial, part), 1):
             yield {"epoch": float(epoch), "val_loss": look(model, validation)[0]}
 

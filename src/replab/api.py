@@ -1,24 +1,30 @@
-"""The public functions: run, resume, load_run, compare. The command line calls these and prints; so may a notebook."""
+"""The public functions: run, resume, load_run, compare … The command line calls these and prints; so may a notebook.
+
+Torch and all that needs it are imported when something is run: a mistyped name is refused before that.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from replab import pipeline, preflight
+from replab import preflight
 from replab.data.source import source
 from replab.errors import RunError
-from replab.models.loader import ModelSource
 from replab.models.registry import MODELS
 from replab.models.trust import Trust, allowed, remember
-from replab.records import environment
-from replab.records.progress import Progress
+from replab.records.events import Events
 from replab.records.record import Record, runs_folder
+from replab.records.terminal import watchers
+from replab.records.trackers.base import tracker
 from replab.runs.run import Run, finished_runs
 from replab.settings.recipe import Recipe
-from replab.training import cost
-from replab.training import experiment as setup
+
+if TYPE_CHECKING:
+    from replab.models.loader import ModelSource
+    from replab.training.experiment import Experiment
 
 Model = str | Callable[..., Any]
 
@@ -28,23 +34,38 @@ def run(
     data: str | None = None,
     *,
     quiet: bool = False,
-    say: Callable[[str], None] = lambda line: None,
+    events: Events | None = None,
+    track: Sequence[str] = (),
     runs: str | Path | None = None,
     **settings: Any,
 ) -> Run:
-    """Search, train, evaluate and report. `settings` as prepare() takes them: recipe, fast, trials, lr, epochs …"""
-    ready = prepare(model, data, runs=runs, **settings)
-    summary = ready.weights_summary()
-    if summary is not None:
-        say(summary.sentence())
-    measured = cost.measure(ready)
-    say(measured.sentences(ready))
-    trust_named(ready.source)
-    here = environment.describe(ready.device)
-    record = Record.create(runs_folder(runs), ready.recipe, here, ready.source.text or "")
-    say(f"run folder: {record.folder}")
-    pipeline.carry_out(record, ready, measured, Progress(quiet), say)
-    return Run(record, ready)
+    """Search, train, evaluate and report. `settings` as prepare() takes them: recipe, fast, trials, lr, epochs …
+
+    `events` tells what happens to its own subscribers; without it the terminal or notebook shows it, unless `quiet`.
+    `track` names trackers: "csv" …
+    """
+    for name in track:
+        tracker.check(name)
+    events = events or Events(*watchers(quiet))
+    experiment = prepare(model, data, runs=runs, **settings)
+    from replab import pipeline
+    from replab.records import environment
+    from replab.training import cost
+
+    if experiment.weights_summary is not None:
+        events.message(experiment.weights_summary.sentence())
+    measured = cost.measure(experiment)
+    events.tell("cost", text=measured.sentences(experiment))
+    recipe = experiment.recipe
+    trust_named(experiment.source)
+    here = environment.describe(experiment.device)
+    record = Record.create(runs_folder(runs), recipe, here, experiment.source.text or "")
+    events.tell("run", folder=str(record.folder), model=recipe.model, data=recipe.data)
+    events.message(f"run folder: {record.folder}")
+    for name in track:
+        events.add(tracker.get(name)(record.folder, asdict(recipe)))
+    pipeline.carry_out(record, experiment, measured, events)
+    return Run(record, experiment)
 
 
 def prepare(
@@ -57,18 +78,20 @@ def prepare(
     runs: str | Path | None = None,
     trust: Trust = False,
     **settings: Any,
-) -> setup.Setup:
+) -> Experiment:
     """All that can be wrong is found here. `settings` are a Recipe's keys: lr=1e-3, params={"dropout": 0.1} …"""
     wanted = preflight.requested(model, data, recipe=recipe, fast=fast, trials=trials, runs=runs, **settings)
     named = model
     if model is None and preflight.is_own_recipe(recipe):
         assert isinstance(recipe, (str, Path))
         named = allowed(wanted.model, Record(Path(recipe).parent), trust)
-    ready = setup.prepare(wanted, named)
-    wanted = ready.recipe.fast() if fast else ready.recipe  # a task may have settled what was left open
+    from replab.training import prepare as preparing
+
+    experiment = preparing.prepare(wanted, named)
+    wanted = experiment.recipe.fast() if fast else experiment.recipe  # a task may have settled what was left open
     if not isinstance(model, str) and model is not None:
-        wanted = wanted.replace(model=ready.source.name)
-    return setup.with_recipe(ready, wanted)
+        wanted = wanted.replace(model=experiment.source.name)
+    return replace(experiment, recipe=wanted)
 
 
 def resume(
@@ -78,37 +101,20 @@ def resume(
     trust: Trust = False,
     runs: str | Path | None = None,
     quiet: bool = False,
-    say: Callable[[str], None] = lambda line: None,
+    events: Events | None = None,
 ) -> Run:
     """Continue a run that was interrupted; its end is the same as if it had been left alone."""
+    events = events or Events(*watchers(quiet))
     record = Record.open(run, runs_folder(runs))
-    ready = reopen(record, model, trust, say)
-    pipeline.carry_out(record, ready, cost.measure(ready), Progress(quiet), say)
-    return Run(record, ready)
+    from replab import pipeline
+    from replab.training import cost, prepare
 
-
-def reopen(
-    record: Record,
-    model: Model | None = None,
-    trust: Trust = False,
-    notice: Callable[[str], None] = lambda text: None,
-) -> setup.Setup:
-    """The set-up a run was made with. Code that the run names is imported only if this user named or trusted it."""
-    import torch
-
-    threads = record.read_json("environment.json", {}).get("threads")
-    if threads:
-        torch.set_num_threads(int(threads))  # sums in another order round otherwise
-    seen = record.read_json("input.json", {})
-    recipe = record.recipe()
-    if record.has("model.safetensors"):  # trained: what it began with is not needed again
-        recipe = recipe.replace(pretrained=False, weights="")
-    ready = setup.prepare(recipe, allowed(recipe.model, record, trust, notice) if model is None else model)
+    experiment = prepare.reopen(record, model, trust, events.message)
     if model is not None:
-        trust_named(ready.source)
-    if ready.initial is not None and seen.get("weights_sha256") not in (None, ready.initial.sha256):
-        raise RunError(f"{ready.initial.origin} is not the file run {record.id} began with; start a new run")
-    return ready
+        trust_named(experiment.source)
+    events.tell("run", folder=str(record.folder), model=experiment.recipe.model, data=experiment.recipe.data)
+    pipeline.carry_out(record, experiment, cost.measure(experiment), events)
+    return Run(record, experiment)
 
 
 def load_run(
@@ -119,9 +125,9 @@ def load_run(
     return Run(Record.open(run, runs_folder(runs)), model=model, trust=trust)
 
 
-def all_runs(runs: str | Path | None = None, say: Callable[[str], None] = lambda line: None) -> list[Run]:
-    """Every finished run that can be read; `say` is told of those that cannot."""
-    return finished_runs(runs_folder(runs), say)
+def all_runs(runs: str | Path | None = None, notice: Callable[[str], None] = lambda line: None) -> list[Run]:
+    """Every finished run that can be read; `notice` is told of those that cannot."""
+    return finished_runs(runs_folder(runs), notice)
 
 
 def compare(models: Sequence[Model], data: str | None = None, **settings: Any) -> list[Run]:
@@ -132,16 +138,18 @@ def compare(models: Sequence[Model], data: str | None = None, **settings: Any) -
 
 
 def run_each(
-    each: Sequence[dict[str, Any]],
+    each: Iterable[dict[str, Any]],
     *,
     quiet: bool = False,
-    say: Callable[[str], None] = lambda line: None,
+    events: Events | None = None,
+    track: Sequence[str] = (),
     **shared: Any,
 ) -> list[Run]:
-    """A run with each of these settings. What is wrong with the last is said before the first begins."""
+    """One run with each of these settings. What is wrong with the last is said before the first begins."""
+    each = list(each)
     for own in each:
         prepare(**own, **shared)
-    return [run(**own, **shared, quiet=quiet, say=say) for own in each]
+    return [run(**own, **shared, quiet=quiet, events=events, track=track) for own in each]
 
 
 def trust_named(source: ModelSource) -> None:

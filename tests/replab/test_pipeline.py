@@ -10,12 +10,14 @@ from PIL import Image
 
 from replab import api, pipeline
 from replab.errors import DataError, ReplabError
+from replab.records.events import Events
 from replab.records.record import Record
 from replab.records.values.answers import MISTAKES
 from replab.report import terminal
 from replab.report import write as report
 from replab.settings.recipe import Recipe
 from replab.tasks.classify import Classify
+from replab.training.experiment import Experiment
 
 
 @pytest.fixture
@@ -112,7 +114,7 @@ def test_test_images_are_predicted_as_they_were_evaluated(finished_run):
 
 
 def test_resuming_a_finished_run_changes_nothing_but_the_report(a_run, no_pictures):
-    names = ("study.jsonl", "epochs.jsonl", "model.safetensors", "predictions.npz", "metrics.json", "times.jsonl")
+    names = ("study.jsonl", "epochs.jsonl", "model.safetensors", "predictions.npz", "metrics.json")
     before = {name: (a_run.folder / name).stat().st_mtime_ns for name in names}
     assert api.resume(a_run.folder).metrics == a_run.metrics
     assert {name: (a_run.folder / name).stat().st_mtime_ns for name in names} == before
@@ -175,7 +177,7 @@ def test_the_budget_cuts_the_training(tmp_path, monkeypatch, no_pictures):
 
 def test_failing_trials_end_with_the_budget_too(tmp_path, monkeypatch, no_pictures):
     FakeTime(monkeypatch, tick=1.0)
-    monkeypatch.setattr(pipeline, "fit", lambda *_, **__: iter([({"epoch": 1.0, "val_loss": math.nan}, {})]))
+    monkeypatch.setattr(Experiment, "fit", lambda *_, **__: iter([({"epoch": 1.0, "val_loss": math.nan}, {})]))
     with pytest.raises(ReplabError, match=r"no trial of [1-5] finished \(validation loss is nan"):
         budgeted(tmp_path, budget=4.0)
 
@@ -195,12 +197,21 @@ def test_the_clock_counts_what_was_spent_before(tmp_path):
 
 
 def test_what_it_will_cost_is_said_before(tmp_path, no_pictures):
-    said = []
-    api.run("mlp", fast=True, params={"widths": [4]}, runs=tmp_path, say=said.append)
-    assert said[0].startswith("cost: ")
-    for part in ("ms a batch of 128", "an epoch", "search at most", "training at most", "memory"):
-        assert part in said[0]
-    assert said[1].startswith("run folder: ")
+    class Heard(list):
+        hear = list.append
+
+    heard = Heard()
+    api.run("mlp", fast=True, params={"widths": [4]}, runs=tmp_path, events=Events(heard))
+    kinds = [event.kind for event in heard]
+    cost = heard[0].facts["text"]
+    assert cost.startswith("cost: ")
+    for part in ("ms per batch of 128", "per epoch", "search at most", "training at most", "memory"):
+        assert part in cost
+    assert kinds[:2] == ["cost", "run"]
+    for kind in ("begin", "trial", "epoch", "stage", "end", "message"):
+        assert kind in kinds
+    assert kinds.count("trial") == 1
+    json.dumps([event._asdict() for event in heard])  # plain values
 
 
 def test_the_reported_model_is_the_last_epochs(tmp_path, no_pictures):

@@ -11,6 +11,8 @@ import typer
 from typer.core import TyperGroup
 
 from replab.errors import ReplabError, UnknownName
+from replab.records.events import Events, Folder
+from replab.records.terminal import watchers
 
 RUN, LOOK, RESULTS, PUBLISHED = "Run", "Look before you run", "Use the results", "Published experiments"
 
@@ -41,6 +43,9 @@ Runs = Annotated[
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="print errors only: no progress, no report")]
 RecipeFile = Annotated[
     Path | None, typer.Option("--recipe", metavar="FILE", help="a recipe in TOML; flags override its settings")
+]
+Track = Annotated[
+    list[str] | None, typer.Option("--track", metavar="NAME", help="also write the numbers for another tool: csv")
 ]
 Fast = Annotated[bool, typer.Option("--fast", help="one trial, one epoch, few images, through every stage")]
 Model = Annotated[str, typer.Argument(help="a registered name, or FILE.py:FUNCTION")]
@@ -113,20 +118,13 @@ def usage_message(error: Any) -> str:
     return f"{text[:1].lower()}{text[1:]} ({path} --help shows how)"
 
 
-_folder_in_use: list[Path] = []
+_in_use = Folder()
 
 
-def sayer(quiet: bool) -> Callable[[str], None]:
-    """What a run tells while it goes on; its folder is remembered, so that Ctrl-C can say how to resume."""
-
-    def say(line: str) -> None:
-        if line.startswith("run folder: "):
-            _folder_in_use[:] = [Path(line.removeprefix("run folder: "))]
-        if not quiet:
-            print(line, flush=True)
-
-    return say
+def shown(quiet: bool) -> Events:
+    """Who watches a command's runs: the terminal, and the memory of the folder in use."""
+    return Events(_in_use, *watchers(quiet))
 
 
 def how_to_resume() -> str:
-    return f"; replab resume {_folder_in_use[0]} continues it" if _folder_in_use else ""
+    return f"; replab resume {_in_use.path} continues it" if _in_use.path else ""

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from replab.cli.app import RUN, Fast, Model, Quiet, RecipeFile, Runs, app, sayer
+from replab.cli.app import RUN, Fast, Model, Quiet, RecipeFile, Runs, app, shown
 from replab.cli.flags import with_settings
 from replab.cli.printing import print_pairs, print_table
 
@@ -33,7 +33,7 @@ def compare(
     from replab.runs import compare as comparison
 
     each = [{"model": model} for model in models]
-    finished = api.run_each(each, recipe=recipe, fast=fast, quiet=quiet, runs=runs, say=sayer(quiet), **settings)
+    finished = api.run_each(each, recipe=recipe, fast=fast, quiet=quiet, runs=runs, events=shown(quiet), **settings)
     print_table(finished)
     for path in comparison.draw(finished, runs_folder(runs)):
         print(f"figure: {path}")
@@ -68,7 +68,7 @@ def sweep(
     from replab.figures.sweep import sweep as draw
 
     shared = {"model": model, "recipe": recipe, "fast": fast, "runs": runs, **settings}
-    finished = api.run_each(each, quiet=quiet, say=sayer(quiet), **shared)
+    finished = api.run_each(each, quiet=quiet, events=shown(quiet), **shared)
     by_value = {f"{key}={value}": run for value, run in zip(values, finished)}
     samples = {name: run.predictions["samples"] for name, run in by_value.items() if "samples" in run.predictions}
     save(draw({name: run.epochs for name, run in by_value.items()}, samples, f"{model} by {key}"), out)

@@ -26,10 +26,10 @@ def show(
 
     wanted = preflight.requested(model, recipe=recipe, **settings)
     from replab.explain.structure.trace import trace
-    from replab.training import experiment as setup
+    from replab.training.prepare import prepare
 
-    ready = setup.prepare(wanted)
-    structure = trace(ready.fresh_model(), ready.data.spec)
+    experiment = prepare(wanted)
+    structure = trace(experiment.spare_model(), experiment.data.spec)
     print(structure.mermaid() if mermaid else structure.table())
 
 
@@ -44,8 +44,9 @@ def data(
     from replab.data.source import check
 
     check(name)
-    from replab.data.inspect import draw, look
+    from replab.data.inspect import look, sample
     from replab.data.load import load
+    from replab.figures.gallery import grid
     from replab.figures.style import save
 
     images = load(name, size=size)
@@ -54,5 +55,7 @@ def data(
     if summary.counts:
         print()
         print_pairs([(c, f"{train:,} training, {test:,} test") for c, (train, test) in summary.counts.items()])
-    save(draw(images, seed=seed), out)
+    pixels, captions = sample(images.train, 40, seed)
+    title = f"{images.name}: {len(pixels)} of {len(images.train):,} training images"
+    save(grid(pixels, captions or None, title=title), out)
     print(f"\nimages: {out}")

@@ -38,8 +38,8 @@ def print_rows(columns: Sequence[str], rows: Sequence[Sequence[str]], *, right: 
 
 def print_table(runs: Sequence[Any], sort: str = "accuracy") -> None:
     """Runs side by side, best first."""
-    from replab.records.text import duration
     from replab.runs import compare as comparison
+    from replab.settings.words import duration
 
     numbers = ("accuracy %", "95 %", "loss", "params", "MACs", "lr", "epochs", "train", "images/s")
     columns = ("model", "data", *numbers[:3], "against the best", *numbers[3:], "run")

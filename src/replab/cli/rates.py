@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from replab.cli.app import LOOK, RUN, Model, Quiet, RecipeFile, app, sayer
+from replab.cli.app import LOOK, RUN, Model, Quiet, RecipeFile, app, shown
 from replab.cli.flags import with_settings
 from replab.errors import RecipeError
 
@@ -29,10 +29,10 @@ def lr_find(
     wanted = preflight.requested(model, recipe=recipe, **settings)
     from replab.figures.lr_find import lr_find as draw
     from replab.figures.style import save
-    from replab.training import experiment as setup
     from replab.training import lr_find as finding
+    from replab.training.prepare import prepare
 
-    curve = finding.lr_find(setup.prepare(wanted), steps=steps)
+    curve = finding.lr_find(prepare(wanted), steps=steps)
     save(draw(curve.rates, curve.losses, curve.suggestion, curve.smoothed), out)
     print(f"try --lr {curve.suggestion:.2g}" if curve.suggestion else "the loss never fell: no rate to suggest")
     print(f"figure: {out}")
@@ -71,11 +71,10 @@ def transfer(
     from replab.figures.style import save
     from replab.figures.transfer import coordinates
     from replab.figures.transfer import transfer as draw
-    from replab.records.progress import Progress
     from replab.search import transfer as transferring
 
     rising = transferring.rates(low, high, rates)
-    points = transferring.measure(wanted, sizes, rising, Progress(quiet), sayer(quiet))
+    points = transferring.measure(wanted, sizes, rising, shown(quiet))
     rows = [point.to_dict() for point in points]
     epochs = "1 epoch" if wanted.epochs == 1 else f"{wanted.epochs} epochs"
     save(draw(rows, f"{model} on {wanted.data}, {epochs}"), out)

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from replab.cli.app import PUBLISHED, Quiet, Runs, app, sayer
+from replab.cli.app import PUBLISHED, Quiet, Runs, app, shown
 from replab.cli.printing import print_rows
 from replab.errors import RecipeError
 
@@ -63,12 +63,10 @@ def replicate(
     from replab.replication import replicate as replication
 
     jobs = replication.plan(chosen, seeds=seeds, data=data, epochs=epochs, search=search, size=size, limit=limit)
-    say = sayer(quiet)
-    outcome = replication.replicate(
-        jobs, known, results=results, runs=runs, budget=seconds, fast=fast, quiet=quiet, say=say
-    )
+    events = shown(quiet)
+    outcome = replication.replicate(jobs, known, results=results, runs=runs, budget=seconds, fast=fast, events=events)
     if fast:
-        say("\n--fast looks at a few images for one epoch: nothing is judged or kept")
+        events.message("\n--fast looks at a few images for one epoch: nothing is judged or kept")
     elif not quiet:
         print_ledger(known, ledger.read(results), {job.row.id for job in jobs})
     for row in absent:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from replab.cli.app import RESULTS, ModelFile, Quiet, RunName, Runs, TrustOption, app, asked
+from replab.cli.app import RESULTS, ModelFile, Quiet, RunName, Runs, TrustOption, app, asked, shown
 from replab.cli.printing import print_report, print_table
 
 
@@ -69,7 +69,6 @@ def audit(
 ) -> None:
     """Say what might be wrong with the number of a run: plain sentences, each with the figure it rests on."""
     from replab import api
-    from replab.records.progress import Progress
     from replab.runs import audit as auditing
 
     loaded = api.load_run(run, runs)
@@ -78,8 +77,8 @@ def audit(
         from replab.runs.retest import retest as train_again
         from replab.runs.retest import retest_sentence
 
-        ready = api.reopen(loaded.record, model, asked(trust))
-        findings.append(retest_sentence(train_again(loaded, ready, Progress(quiet))))
+        experiment = api.load_run(run, runs, model=model, trust=asked(trust)).reopened()
+        findings.append(retest_sentence(train_again(loaded, experiment, shown(quiet))))
     for finding in findings:
         print(("! " if finding.warning else "  ") + finding.sentence)
 

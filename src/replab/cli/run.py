@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from replab.cli.app import RUN, Fast, ModelFile, Quiet, RecipeFile, RunName, Runs, TrustOption, app, asked, sayer
+from replab.cli.app import RUN, Fast, ModelFile, Quiet, RecipeFile, RunName, Runs, Track, TrustOption, app, asked, shown
 from replab.cli.flags import with_settings
 from replab.cli.printing import print_report
 
@@ -18,6 +18,7 @@ def run(
     recipe: RecipeFile = None,
     fast: Fast = False,
     trust: TrustOption = False,
+    track: Track = None,
     quiet: Quiet = False,
     runs: Runs = None,
     *,
@@ -30,7 +31,14 @@ def run(
     from replab import api
 
     finished = api.run(
-        model, recipe=recipe, fast=fast, quiet=quiet, runs=runs, trust=asked(trust), say=sayer(quiet), **settings
+        model,
+        recipe=recipe,
+        fast=fast,
+        runs=runs,
+        trust=asked(trust),
+        events=shown(quiet),
+        track=track or (),
+        **settings,
     )
     print_report(finished, quiet)
 
@@ -46,4 +54,4 @@ def resume(
     """Continue an interrupted run; it ends with the same numbers as if it had not been interrupted."""
     from replab import api
 
-    print_report(api.resume(run, model=model, trust=asked(trust), runs=runs, quiet=quiet, say=sayer(quiet)), quiet)
+    print_report(api.resume(run, model=model, trust=asked(trust), runs=runs, quiet=quiet, events=shown(quiet)), quiet)

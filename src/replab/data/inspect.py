@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -62,6 +61,18 @@ def look(data: Dataset) -> Look:
     )
 
 
+def compare_halves(data: Dataset) -> dict[str, float]:
+    """What an audit wants to know of training and test images together, noted when a run begins."""
+    train, test = data.train, data.test
+    few, tested = (images.take(2000, seed=0).pixels for images in (train, test))  # the first may be of one class
+    return {
+        "shared_images": shared_images(train, test),
+        "train_pixel_mean": float(few.mean()),
+        "test_pixel_mean": float(tested.mean()),
+        "train_pixel_std": float(few.std()),
+    }
+
+
 def shared_images(train: Images, test: Images) -> int:
     """How many test images are also training images, to the last pixel."""
     known = set(fingerprints(train))
@@ -69,7 +80,7 @@ def shared_images(train: Images, test: Images) -> int:
 
 
 def fingerprints(images: Images) -> list[bytes]:
-    """16 bytes an image: equal images have equal ones, and others do not but by a miracle."""
+    """16 bytes per image: equal images have equal ones; collisions are negligible."""
     from hashlib import blake2b
 
     return [blake2b(pixels.tobytes(), digest_size=16).digest() for pixels in images.pixels]
@@ -80,11 +91,3 @@ def sample(images: Images, n: int, seed: int) -> tuple[np.ndarray, list[str]]:
     index = np.random.default_rng(seed).permutation(len(images))[:n]
     captions = [] if images.labels is None else [images.classes[label] for label in images.labels[index]]
     return images.pixels[index], captions
-
-
-def draw(data: Dataset, n: int = 40, seed: int = 0) -> Any:
-    """A grid of random training images with their labels, as a figure."""
-    from replab.figures.gallery import grid
-
-    pixels, captions = sample(data.train, n, seed)
-    return grid(pixels, captions or None, title=f"{data.name}: {len(pixels)} of {len(data.train):,} training images")

@@ -130,9 +130,6 @@ def judge(run: Any, by: Any, n: int = 2000, seed: int = 0) -> dict[str, Any]:
 def train_on_samples(run: Any, by: Any, ready: Any, made: np.ndarray, seed: int) -> dict[str, float]:
     """Test accuracy of the classifier's architecture, trained on labelled samples alone, and on as many real images."""
     from replab.data.images import Images
-    from replab.records.progress import Progress
-    from replab.training.evaluate import evaluate
-    from replab.training.loop import fit, optimizers, watching_batches
 
     labels = np.arange(len(made)) % len(ready.data.train.classes)  # as samples.draw gives them
     sets = {
@@ -141,16 +138,10 @@ def train_on_samples(run: Any, by: Any, ready: Any, made: np.ndarray, seed: int)
     }
     recipe, found = by.normalised(), {}
     for name, images in sets.items():
-        model = ready.fresh_model(recipe)
-        opts = optimizers(ready.task, model, recipe, ready.backend)
-        rows = fit(
-            model, ready.task, recipe, images, opts,
-            backend=ready.backend, device=ready.device, progress=Progress(quiet=True),
-        )  # fmt: skip
-        for _ in rows:
+        model = ready.model(recipe)
+        for _ in ready.fit(model, recipe, train=images):
             pass
-        batches = watching_batches(model, recipe, images, ready.data.test, ready.device)
-        found[name] = evaluate(model, ready.task, batches, ready.backend, ready.device).metrics["accuracy"]
+        found[name] = ready.evaluate(model, ready.data.test, recipe, trained_on=images).metrics["accuracy"]
     return found
 
 
@@ -160,8 +151,6 @@ def extractor(by: Any, ready: Any) -> Any:
 
     from replab.data.images import Images
     from replab.errors import RunError
-    from replab.training.evaluate import evaluate
-    from replab.training.loop import watching_batches
 
     model = by.model()
     linear = [m for m in model.modules() if isinstance(m, torch.nn.Linear)]
@@ -173,8 +162,7 @@ def extractor(by: Any, ready: Any) -> Any:
         hook = linear[-1].register_forward_pre_hook(lambda _, x: kept.append(x[0].detach().double().cpu().numpy()))
         shown = Images(pixels, np.zeros(len(pixels), np.int64), ready.data.train.classes, (), ())
         try:
-            batches = watching_batches(model, by.normalised(), shown, shown, ready.device)
-            evaluate(model, ready.task, batches, ready.backend, ready.device)
+            ready.evaluate(model, shown, by.normalised(), trained_on=shown)
         finally:
             hook.remove()
         return np.concatenate(kept)

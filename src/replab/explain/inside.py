@@ -18,7 +18,6 @@ from replab.explain import attention_maps, maps
 from replab.records.record import Record
 from replab.records.values import explanations
 from replab.records.values.explanations import Explanation
-from replab.training.loop import watching_batches
 
 SHOWN = 2  # right and wrong test images in the report, each
 
@@ -60,7 +59,7 @@ def of_run(run: Any, image: Any, layer: int | None = None, model: Any = None) ->
     pixels = as_pixels(image, seen["channels"], seen["height"], seen["width"])
     shown = Images(pixels[None], None, tuple(seen["classes"]), (), ())
     recipe = run.chosen.replace(normalise=spell(seen["mean"], seen["std"]))
-    batch = next(iter(watching_batches(network, recipe, shown, shown, run._ready.device).epoch(0)))
+    batch = next(iter(run._ready.batches(shown, network, recipe, trained_on=shown).epoch(0)))
     return explain(network, batch.x, pixels, layer), network
 
 
@@ -70,7 +69,7 @@ def keep(record: Record, model: nn.Module, setup: Any, recipe: Any, logits: np.n
     order, right = np.argsort(-surety, kind="stable"), logits.argmax(1) == labels
     chosen = [*order[right[order]][:SHOWN], *order[~right[order]][:SHOWN]]
     images = setup.data.test.subset(np.array(chosen, int))
-    batch = next(watching_batches(model, recipe, setup.data.train, images, setup.device).epoch(0))
+    batch = next(setup.batches(images, model, recipe).epoch(0))
     explained = [
         replace(explain(model, x[None], images.pixels[i]), label=int(labels[chosen[i]])) for i, x in enumerate(batch.x)
     ]

@@ -1,4 +1,4 @@
-"""How values become text: durations, names from elsewhere made harmless, and Markdown."""
+"""How values become text: names from elsewhere made harmless, and Markdown."""
 
 from __future__ import annotations
 
@@ -7,14 +7,6 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 
 LONGEST = 2000  # characters of a table's cell
-
-
-def duration(seconds: float) -> str:
-    """12.3s, 4m07s, 2h05m."""
-    if seconds < 60:
-        return f"{seconds:.1f}s"
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes}m{rest:02d}s" if minutes < 60 else f"{minutes // 60}h{minutes % 60:02d}m"
 
 
 def visible(text: object, keep: str = "") -> str:

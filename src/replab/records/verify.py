@@ -10,7 +10,7 @@ from typing import Any
 
 from replab import files
 from replab.errors import ReplabError, RunError
-from replab.records import checkpoint, manifest
+from replab.records import checkpoint, journal, manifest
 from replab.records.record import Record, find
 
 # How a file is read, for those whose content can be wrong: the first pattern that fits.
@@ -46,11 +46,11 @@ REMEDIES = (
 # What needs which files.
 NEEDS = {
     "read in the leaderboard": ("recipe.toml", "chosen.toml", "environment.json", "input.json", "metrics.json"),
-    "report": ("chosen.toml", "input.json", "metrics.json", "facts.json", "epochs.jsonl", "times.jsonl", "study.jsonl",
+    "report": ("chosen.toml", "input.json", "metrics.json", "facts.json", "epochs.jsonl", "study.jsonl",
                "predictions.npz"),
     "predict": ("recipe.toml", "chosen.toml", "environment.json", "input.json", "model.safetensors", "model_file.txt"),
-    "resume": ("recipe.toml", "chosen.toml", "environment.json", "input.json", "study.jsonl", "times.jsonl",
-               "split.json", "cuts.json"),
+    "resume": ("recipe.toml", "chosen.toml", "environment.json", "input.json", "study.jsonl", "split.json",
+               "cuts.json"),
 }  # fmt: skip
 
 
@@ -98,7 +98,8 @@ def verify(record: Record) -> Verdict:
     entries = record.manifest.entries()
     paths = (path for path in record.folder.rglob("*") if path.is_file())
     present = sorted(path.relative_to(record.folder).as_posix() for path in paths)
-    present = [name for name in present if not name.startswith(".lock") and not name.endswith(files.TEMPORARY)]
+    aside = (journal.FILE, ".lock")  # not results
+    present = [name for name in present if not name.startswith(aside) and not name.endswith(files.TEMPORARY)]
     whole: list[str] = []
     problems = [
         Problem(manifest.NAME, f"line {number} is damaged", "what it says of its file is not known")

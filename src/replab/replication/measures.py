@@ -95,14 +95,13 @@ def train_mode_accuracy(run: Run) -> Measured:
 
 
 def _evaluated(run: Run, *, batch_norm_of_the_batch: bool, unscaled: bool) -> Measured:
-    from replab import api, pipeline
     from replab.data.batches import Batches
     from replab.data.normalise import normalisation
     from replab.training.evaluate import to_backend
-    from replab.training.loop import prefers_channels_last
+    from replab.training.experiment import prefers_channels_last
 
-    ready, recipe = api.reopen(run.record), run.chosen
-    model = pipeline.trained_model(run.record, ready, recipe).train(batch_norm_of_the_batch)
+    ready, recipe = run.reopened(), run.chosen
+    model = ready.trained(run.record, recipe).train(batch_norm_of_the_batch)
     channels = ready.data.spec.channels
     as_trained = normalisation(ready.data.train, recipe.normalise)
     how = ((0.0,) * channels, (1 / 255,) * channels) if unscaled else as_trained  # (pixel/255) / (1/255) = pixel

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
@@ -11,16 +11,18 @@ from typing import Any
 
 from replab import api
 from replab.errors import RecipeError, ReplabError, RunError
+from replab.records.events import Events
 from replab.records.record import Record
+from replab.records.terminal import watchers
 from replab.replication import results as ledger
 from replab.replication.entry import FIXED, SEARCH, Entry, identity
 from replab.replication.measures import MEASURES
 from replab.replication.packs import Published, Row
 from replab.runs.run import Run
 from replab.settings.recipe import Recipe
+from replab.settings.words import duration
 from replab.training import cost
-from replab.training import experiment as setup
-from replab.training.cost import duration
+from replab.training.prepare import prepare
 
 # measured of every run beside its row's own figures, because claims compare them
 ALWAYS = ("test_accuracy", "test_loss", "train_accuracy", "train_loss", "best_test_accuracy", "first_epoch_accuracy")
@@ -84,19 +86,19 @@ def replicate(
     budget: float | None = None,
     fast: bool = False,
     quiet: bool = False,
-    say: Callable[[str], None] = lambda line: None,
+    events: Events | None = None,
 ) -> Outcome:
     """Carry the jobs out. Finished seeds are not repeated; with `fast`, results are measured but not kept."""
-    started = perf_counter()
+    started, events = perf_counter(), events or Events(*watchers(quiet))
     done = {(e.id, e.recipe): e for e in ledger.read(results)} if not fast else {}
     finished = [done[key] for job in jobs if (key := (job.row.id, identity(job.recipe))) in done]
     todo = [job for job in jobs if (job.row.id, identity(job.recipe)) not in done]
     left_out: list[tuple[Job, str]] = []
     if finished:
-        say(f"{len(finished)} of {len(jobs)} are in {results / ledger.RAW} already")
+        events.message(f"{len(finished)} of {len(jobs)} are in {results / ledger.RAW} already")
     seconds: dict[tuple[str, str], float] = {}
     if budget is not None:
-        todo = _by_cost(todo, seconds, left_out, fast, say)
+        todo = _by_cost(todo, seconds, left_out, fast, events)
     for job in todo:
         key = (job.row.id, job.way)
         left = float("inf") if budget is None else budget - (perf_counter() - started)
@@ -105,20 +107,20 @@ def replicate(
                 (job, f"needs {duration(seconds[key])}, and {duration(max(left, 0))} of the budget is left")
             )
             continue
-        say(f"\n{job.row.id} ({job.way}, seed {job.recipe.seed})")
+        events.message(f"\n{job.row.id} ({job.way}, seed {job.recipe.seed})")
         begun = perf_counter()
         try:
-            run = _carry_out(job.recipe.fast() if fast else job.recipe, runs, quiet, say)
+            run = _carry_out(job.recipe.fast() if fast else job.recipe, runs, events)
             entry = measure(run, job)
         except ReplabError as error:
             if len(jobs) == 1:
                 raise
             left_out.append((job, str(error)))
-            say(f"left out: {error}")
+            events.message(f"left out: {error}")
             continue
         seconds[key] = perf_counter() - begun
         finished.append(entry)
-        say("  ".join(f"{name} {values[0]:.4g}" for name, values in entry.values.items()))
+        events.message("  ".join(f"{name} {values[0]:.4g}" for name, values in entry.values.items()))
         if not fast:
             ledger.append(results, entry, known)
     return Outcome(finished, left_out)
@@ -129,7 +131,7 @@ def _by_cost(
     seconds: dict[tuple[str, str], float],
     left_out: list[tuple[Job, str]],
     fast: bool,
-    say: Callable[[str], None],
+    events: Events,
 ) -> list[Job]:
     """First seeds before second ones, then cheapest first. A few steps of each row are timed into `seconds`."""
     known: dict[tuple[str, str], str] = {}
@@ -138,20 +140,20 @@ def _by_cost(
         if key in seconds or key in known:
             continue
         try:
-            ready = setup.prepare(job.recipe.fast() if fast else job.recipe)
+            ready = prepare(job.recipe.fast() if fast else job.recipe)
         except ReplabError as error:
             known[key] = str(error)
             continue
         estimate = cost.measure(ready)
         trained = estimate.train_seconds or estimate.epoch_seconds * ready.recipe.search.max_epochs
         seconds[key] = estimate.search_seconds + trained
-        say(f"{job.row.id}: about {duration(seconds[key])} per seed")
+        events.message(f"{job.row.id}: about {duration(seconds[key])} per seed")
     left_out += [(job, known[job.row.id, job.way]) for job in jobs if (job.row.id, job.way) in known]
     fit = [job for job in jobs if (job.row.id, job.way) in seconds]
     return sorted(fit, key=lambda job: (job.recipe.seed - job.row.recipe.seed, seconds[job.row.id, job.way]))
 
 
-def _carry_out(recipe: Recipe, runs: str | Path | None, quiet: bool, say: Callable[[str], None]) -> Run:
+def _carry_out(recipe: Recipe, runs: str | Path | None, events: Events) -> Run:
     """The finished run of exactly this recipe: found, resumed or made."""
     unfinished = None
     for record in Record.all(api.runs_folder(runs)):
@@ -160,13 +162,13 @@ def _carry_out(recipe: Recipe, runs: str | Path | None, quiet: bool, say: Callab
         except ReplabError:  # written by another version, or damaged: not this one
             continue
         if same and (run := Run(record)).finished:
-            say(f"found finished: {record.id}")
+            events.message(f"found finished: {record.id}")
             return run
         unfinished = record if same else unfinished
     if unfinished is None:
-        return api.run(recipe=recipe, runs=runs, quiet=quiet, say=say)
-    say(f"resuming {unfinished.id}")
-    return api.resume(unfinished.folder, runs=runs, quiet=quiet, say=say)
+        return api.run(recipe=recipe, runs=runs, events=events)
+    events.message(f"resuming {unfinished.id}")
+    return api.resume(unfinished.folder, runs=runs, events=events)
 
 
 def measure(run: Run, job: Job) -> Entry:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from replab import tasks
-from replab.records.text import duration
 from replab.records.values import Values
 from replab.settings.recipe import Recipe
 from replab.settings.rules import FITTED_HEADS
+from replab.settings.words import duration
 
 CONVERGED = 1e-6  # largest entry of the gradient at which a fitted logistic regression has converged
 STAGES = ("features", "search", "train", "evaluate")

@@ -5,14 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from replab.records.progress import Progress
+from replab.records.events import Events
 from replab.runs.audit import Finding
 from replab.runs.run import Run
 from replab.settings.recipe import derive_seed
-from replab.training import features
-from replab.training.loop import fit, optimizers
+from replab.training.experiment import Experiment
 
 
 @dataclass(frozen=True)
@@ -23,23 +21,19 @@ class Retest:
     epoch: int
 
 
-def retest(run: Run, setup: Any, progress: Progress, factor: float = 3.0) -> list[Retest]:
+def retest(run: Run, experiment: Experiment, events: Events, factor: float = 3.0) -> list[Retest]:
     """Train with the chosen rate and its neighbours on nine tenths of all training images; loss on the last tenth.
 
     Test images are not looked at.
     """
     chosen = run.chosen
     assert chosen.lr is not None
-    setup = features.learner(setup, progress)
-    train, validation = setup.data.train.split(0.1, derive_seed(run.recipe.seed, 5))
+    learner = experiment.learner(events)
+    train, validation = learner.data.train.split(0.1, derive_seed(run.recipe.seed, 5))
     tested = []
     for lr in (chosen.lr / factor, chosen.lr, chosen.lr * factor):
         recipe = chosen.replace(lr=lr)
-        model = setup.fresh_model(recipe)
-        rows = fit(
-            model, setup.task, recipe, train, optimizers(setup.task, model, recipe, setup.backend),
-            backend=setup.backend, device=setup.device, watch={"val": validation}, progress=progress,
-        )  # fmt: skip
+        rows = learner.fit(learner.model(recipe), recipe, train=train, watch={"val": validation}, events=events)
         row = min((row for row, _ in rows), key=lambda r: r["val_loss"])
         tested.append(Retest(lr, row["val_loss"], row["val_loss_se"], int(row["epoch"])))
     return tested

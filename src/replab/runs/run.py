@@ -127,17 +127,15 @@ class Run:
     def model(self, model: Any = None) -> Any:
         """The trained model, in eval mode. `model`: the file or function, when the run's own moved or was live."""
         if self._model is None:
-            from replab import pipeline
-
-            self._model = pipeline.trained_model(self.record, self.reopened(model), self.chosen)
+            self._model = self.reopened(model).trained(self.record, self.chosen)
         return self._model
 
     def reopened(self, model: Any = None) -> Any:
         """The set-up it was made with: its data, task and device."""
         if self._ready is None:
-            from replab import api
+            from replab.training.prepare import reopen
 
-            self._ready = api.reopen(self.record, model or self._named, self._trust)
+            self._ready = reopen(self.record, model or self._named, self._trust)
         return self._ready
 
     def normalised(self) -> Recipe:
@@ -169,8 +167,6 @@ class Run:
         return predictions if many else predictions[0]
 
     def _predict(self, images: Sequence[Any], model: Any) -> list[Prediction]:
-        from replab.training.evaluate import evaluate
-        from replab.training.loop import watching_batches
 
         seen = self.input
         if not seen.get("classes"):
@@ -178,8 +174,7 @@ class Run:
         pixels = np.stack([as_pixels(image, seen["channels"], seen["height"], seen["width"]) for image in images])
         network = self.model(model)
         shown = Images(pixels, np.zeros(len(pixels), np.int64), tuple(seen["classes"]), (), ())
-        batches = watching_batches(network, self.normalised(), shown, shown, self._ready.device)
-        outputs = evaluate(network, self._ready.task, batches, self._ready.backend, self._ready.device).outputs
+        outputs = self._ready.evaluate(network, shown, self.normalised(), trained_on=shown).outputs
         if "logits" not in outputs and (scores := self._scores(network, shown)) is not None:
             outputs = {"logits": scores}
         if "logits" not in outputs:
@@ -193,13 +188,12 @@ class Run:
 
     def _scores(self, network: Any, shown: Images) -> np.ndarray | None:
         """log p(x, y) by a task that has it, (N, classes). One image at a time: none changes another's noise."""
-        from replab.training.loop import watching_batches
 
         task, scores = self._ready.task, []
         fitted = self.record.predictions("fitted.npz") if self.record.has("fitted.npz") else {}
         for i in range(len(shown)):
             one = shown.subset(slice(i, i + 1))
-            batches = watching_batches(network, self.normalised(), one, one, self._ready.device)
+            batches = self._ready.batches(one, network, self.normalised(), trained_on=one)
             if (scored := task.class_scores(network, batches, fitted)) is None:
                 return None
             scores.append(scored[0])

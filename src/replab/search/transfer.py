@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import torch
 
+from replab.data.split import split_for_search
 from replab.errors import RecipeError
 from replab.models.adapt import mup
-from replab.records.progress import Progress
-from replab.search.search import split_for_search
+from replab.records.events import Events
 from replab.settings.recipe import Recipe
+from replab.settings.words import duration
 from replab.training import cost
-from replab.training import experiment as setup
-from replab.training.loop import Diverged, fit, optimizers, training_batches
+from replab.training.experiment import Experiment
+from replab.training.loop import Diverged
+from replab.training.prepare import prepare
 
 WAYS = ("standard", "muP")
 STEPS, RATE, SEEDS = 4, 0.003, 3  # of the coordinate check
@@ -44,12 +46,12 @@ def in_way(recipe: Recipe, way: str, width: int, widths: Sequence[int], **more: 
     return recipe.replace(params=params, mup=way == "muP", base_width=min(widths), **more)
 
 
-def estimate(base: setup.Setup, widths: Sequence[int], count: int) -> float:
+def estimate(base: Experiment, widths: Sequence[int], count: int) -> float:
     """Seconds of all trainings, from a few steps at each width."""
     seconds = 0.0
     for width in widths:
         open_rate = in_way(base.recipe, WAYS[0], width, widths, lr=None)
-        measured = cost.measure(setup.with_recipe(base, open_rate))
+        measured = cost.measure(replace(base, recipe=open_rate, tried=[]))
         seconds += len(WAYS) * count * (base.recipe.epochs or 1) * measured.trial_epoch_seconds
     return seconds
 
@@ -58,8 +60,7 @@ def measure(
     recipe: Recipe,
     widths: Sequence[int],
     wanted: Sequence[float],
-    progress: Progress,
-    say: Callable[[str], None] = lambda line: None,
+    events: Events,
 ) -> list[Point]:
     """Train at each rate and width, standard and muP, on one split of the training images. No test image is seen."""
     if len(set(widths)) < max(2, len(widths)) or min(widths) < 1 or len(wanted) < 3:
@@ -67,29 +68,26 @@ def measure(
             f"transfer needs two or more different widths and three rates, got {list(widths)} and {len(wanted)} rates"
         )
     found = []
-    base = setup.prepare(recipe)
+    base = prepare(recipe)
     train, validation = split_for_search(base.data.train, recipe.search, recipe.seed)
-    say(
+    events.message(
         f"cost: {len(WAYS) * len(widths) * len(wanted)} trainings of {recipe.epochs} epochs on {len(train):,} images,"
-        f" about {cost.duration(estimate(base, widths, len(wanted)))} (measured on a few batches at each width)"
+        f" about {duration(estimate(base, widths, len(wanted)))} (measured on a few batches at each width)"
     )
     for way in WAYS:
         for width in sorted(widths):
             for lr in wanted:
                 one = in_way(recipe, way, width, widths, lr=lr)
-                model = base.fresh_model(one)
+                model = base.model(one)
                 losses = []
                 try:
-                    for row, _ in fit(
-                        model, base.task, one, train, optimizers(base.task, model, one, base.backend),
-                        backend=base.backend, device=base.device, watch={"val": validation}, progress=progress,
-                    ):  # fmt: skip
+                    for row, _ in base.fit(model, one, train=train, watch={"val": validation}, events=events):
                         losses.append(row["val_loss"])
                 except Diverged:
                     pass
                 loss = min((v for v in losses if math.isfinite(v)), default=None)
                 found.append(Point(way, width, lr, loss))
-            say(f"{way}, width {width}: best rate {best_rate(found, way, width):.3g}")
+            events.message(f"{way}, width {width}: best rate {best_rate(found, way, width):.3g}")
     return found
 
 
@@ -99,12 +97,12 @@ Sizes = dict[str, dict[str, dict[int, list[float]]]]  # layer → way → width 
 def coordinate_check(recipe: Recipe, widths: Sequence[int]) -> Sizes:
     """Of the last hidden layer (before any norm) and of the logits, on one batch, averaged over a few seeds."""
     found: Sizes = {}
-    base = setup.prepare(recipe)
+    base = prepare(recipe)
     for way in WAYS:
         for width in sorted(widths):
             for seed in range(SEEDS):
-                model = base.fresh_model(in_way(recipe, way, width, widths, seed=recipe.seed + seed))
-                batch = next(iter(training_batches(model, recipe, base.data.train, base.device).epoch(1)))
+                model = base.model(in_way(recipe, way, width, widths, seed=recipe.seed + seed))
+                batch = next(iter(base.batches(base.data.train, model, recipe, shuffled=True).epoch(1)))
                 torch.manual_seed(seed)  # dropout's
                 seen = mup.coordinates(model, (batch.x, batch.y), STEPS, RATE)
                 hidden, last = list(seen)[-2:]

@@ -10,11 +10,12 @@ Choices = tuple["str | Kind", ...]  # names, and kinds whose names belong to the
 optimizer = Kind("optimizer", "replab.training", "optimizer", "known: {names}")
 schedule = Kind("schedule", "replab.training", "schedule", "known: {names}")
 augmentation = Kind("augmentation", "replab.data.augment", "augmentation", "known: {names}")
+task = Kind("task", "replab.tasks", "task", "known: {names}")
 
 OPTIMIZERS: Choices = (optimizer,)
 SCHEDULES: Choices = (schedule,)
 AUGMENTATIONS: Choices = (augmentation,)
-TASKS: Choices = ("auto", "adversarial", "classify", "quantise", "reconstruct")
+TASKS: Choices = ("auto", task)
 LOSSES: Choices = ("cross-entropy", "squared-error")
 BACKENDS: Choices = ("torch", "mytorch")
 CHOOSE: Choices = ("one-standard-error", "best")

@@ -7,8 +7,9 @@ from typing import Any
 
 from replab.data.images import ImageSpec
 from replab.errors import RecipeError, UnknownName
+from replab.settings.choices import task
 from replab.settings.recipe import Recipe
-from replab.tasks.base import Task, task
+from replab.tasks.base import Task
 
 
 def make(recipe: Recipe, image: ImageSpec, lib: Any, build: Callable[..., Any] | None = None) -> Task:

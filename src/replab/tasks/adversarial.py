@@ -10,8 +10,9 @@ import numpy as np
 
 from replab.data.images import Dataset, ImageSpec
 from replab.errors import ModelError
+from replab.settings.choices import task
 from replab.tasks import metrics, sample_figures, samples
-from replab.tasks.base import Lines, Pictures, Task, task
+from replab.tasks.base import Lines, Pictures, Task
 
 if TYPE_CHECKING:
     from replab.records.values import Values

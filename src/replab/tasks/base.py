@@ -13,7 +13,6 @@ import numpy as np
 
 from replab.data.images import Dataset, Images, ImageSpec
 from replab.errors import RecipeError
-from replab.registry import Kind
 from replab.settings.recipe import Recipe
 
 if TYPE_CHECKING:
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
 
     from replab.records.values import Values
 
-task = Kind("task", "replab.tasks", "task", "known: {names}")
 
 RANGES = {(0.0, 1.0): "none", (-1.0, 1.0): "half"}  # range of a model's pixels → the normalisation that gives it
 

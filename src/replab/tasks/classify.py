@@ -10,9 +10,10 @@ import numpy as np
 from replab.data.images import ImageSpec
 from replab.errors import ModelError
 from replab.records.values.answers import log_likelihood
+from replab.settings.choices import task
 from replab.settings.recipe import Recipe
 from replab.tasks import metrics
-from replab.tasks.base import Lines, Task, task
+from replab.tasks.base import Lines, Task
 
 if TYPE_CHECKING:
     from replab.records.values import Values

@@ -6,16 +6,16 @@ import resource
 import sys
 from dataclasses import dataclass, replace
 from time import perf_counter
+from typing import Any
 
+from replab.data.split import split_for_search
 from replab.errors import ModelError
 from replab.models.adapt import freezing
-from replab.records.text import duration
-from replab.search.search import distributions, split_for_search, wanted_trials
-from replab.settings.rules import FITTED_HEADS
-from replab.training import features
-from replab.training.evaluate import evaluate, to_backend
-from replab.training.experiment import Setup
-from replab.training.loop import optimizers, train_step, training_batches, watching_batches
+from replab.settings.recipe import Recipe
+from replab.settings.searched import searched, wanted_trials
+from replab.settings.words import count, duration
+from replab.training import loop
+from replab.training.experiment import Experiment
 
 PASSES = 300  # forward and backward, until logistic regression has converged
 
@@ -24,103 +24,97 @@ PASSES = 300  # forward and backward, until logistic regression has converged
 class Cost:
     step_seconds: float  # one training batch
     image_seconds: float  # one image at inference
-    epoch_seconds: float  # all training images, and the test images looked at after them
+    epoch_seconds: float  # all training images, and the test images evaluated after them
     trial_epoch_seconds: float
     search_seconds: float  # at most: every trial to its last epoch
     train_seconds: float | None  # None: the epochs are not known yet
     memory_bytes: int  # peak of the process so far, this batch included
     feature_seconds: float = 0.0  # one pass of a frozen backbone over all images
+    in_steps: bool = True  # False for a head fitted in closed form
 
-    def sentences(self, setup: Setup) -> str:
+    def sentences(self, experiment: Experiment) -> str:
         """One line for before the start."""
-        recipe = setup.recipe
-        parts = [
-            f"{self.step_seconds * 1e3:.1f} ms a batch of {recipe.batch_size}, {duration(self.epoch_seconds)} an epoch"
-        ]
+        recipe, images = experiment.recipe, len(experiment.data.train) + len(experiment.data.test)
+        step = f"{self.step_seconds * 1e3:.1f} ms per batch of {recipe.batch_size}"
+        parts = [f"{step}, {duration(self.epoch_seconds)} per epoch"]
         if self.feature_seconds:
-            images = len(setup.data.train) + len(setup.data.test)
             each = f"{self.feature_seconds / images * 1e3:.2g} ms each"
             once = f"features of {images:,} images, one pass, {each}, {duration(self.feature_seconds)} unless cached"
-            parts = [once] if recipe.head in FITTED_HEADS else [once, *(f"head alone {part}" for part in parts)]
+            parts = [once, *(f"head alone {part}" for part in parts)] if self.in_steps else [once]
         if self.search_seconds:
-            trials = wanted_trials(recipe)
-            epochs = recipe.epochs or recipe.search.max_epochs
-            parts.append(f"search at most {duration(self.search_seconds)} ({trials} trials, up to {epochs} epochs)")
+            limit = recipe.epochs or recipe.search.max_epochs
+            trials = f"{wanted_trials(recipe)} trials, up to {count(limit, 'epoch')}"
+            parts.append(f"search at most {duration(self.search_seconds)} ({trials})")
         if self.train_seconds is not None:
-            parts.append(f"training {duration(self.train_seconds)} ({recipe.epochs} epochs)")
+            parts.append(f"training {duration(self.train_seconds)} ({count(recipe.epochs or 0, 'epoch')})")
         else:
             parts.append(f"training at most {duration(self.epoch_seconds * recipe.search.max_epochs)}")
         return "cost: " + "; ".join(parts) + f"; memory {self.memory_bytes / 2**20:,.0f} MiB (measured on a batch)"
 
 
-def measure(setup: Setup, steps: int = 3) -> Cost:
-    """Time a few training steps and one evaluation batch on a model that is thrown away."""
-    if features.applies(setup):
-        head, an_image = features.blank(setup)
-        found = fitted(head) if setup.recipe.head in FITTED_HEADS else measure(head)
-        return replace(found, feature_seconds=an_image * (len(setup.data.train) + len(setup.data.test)))
-    if setup.recipe.head in FITTED_HEADS:
-        raise ModelError(f"{setup.source.name} has layers after its head; --head {setup.recipe.head} needs it last")
-    recipe = setup.recipe.replace(lr=setup.recipe.lr or 1e-4, epochs=1)
-    model = setup.fresh_model()
-    opts = optimizers(setup.task, model, recipe, setup.backend)
-    few = setup.data.train.subset(slice(0, (steps + 1) * recipe.batch_size))
-    batches = training_batches(model, recipe, few, setup.device)
+def measure(experiment: Experiment) -> Cost:
+    """Time what will be run, on a model that is thrown away."""
+    timed, seconds_per_image = experiment.rehearsal()
+    found = of_steps(timed) if timed.in_steps else of_closed_form(timed)
+    images = len(experiment.data.train) + len(experiment.data.test)
+    return replace(found, feature_seconds=seconds_per_image * images, in_steps=timed.in_steps)
+
+
+def of_steps(experiment: Experiment, steps: int = 3) -> Cost:
+    """A few training steps and one evaluation."""
+    recipe = experiment.recipe.replace(lr=experiment.recipe.lr or 1e-4, epochs=1)
+    model = experiment.spare_model()
+    optimizers = experiment.optimizers(model, recipe)
+    train, test = experiment.data.train, experiment.data.test
+    few = train.subset(slice(0, (steps + 1) * recipe.batch_size))
     freezing.train_mode(model)
     seconds = []
-    for index, batch in enumerate(batches.epoch(1)):
+    for index, batch in enumerate(experiment.batches(few, model, recipe, shuffled=True).epoch(1)):
         started = perf_counter()
         try:
-            train_step(
-                model, setup.task, to_backend(batch, setup.backend), opts, recipe, index, steps + 1,
-                setup.backend, setup.device,
-            )  # fmt: skip
+            loop.train_step(experiment, model, batch, optimizers, recipe, index, steps + 1)
         except Exception as error:
             text = " ".join(str(error).split())[:200]
-            raise ModelError(f"{setup.source.name} fails in training ({type(error).__name__}: {text})") from error
+            raise ModelError(f"{experiment.source.name} fails in training ({type(error).__name__}: {text})") from error
         seconds.append(perf_counter() - started)
     step = min(seconds[1:] or seconds)  # the first one warms up
-    some = setup.data.train.subset(slice(0, 512))
-    image = evaluate(
-        model,
-        setup.task,
-        watching_batches(model, recipe, some, some, setup.device),
-        setup.backend,
-        setup.device,
-    ).seconds / len(some)
+    image = _seconds_per_image(experiment, model, recipe)
 
-    def epoch(images: int, looked_at: int) -> float:
-        return step * max(1, round(images / recipe.batch_size)) + image * looked_at
+    def epoch(images: int, evaluated: int) -> float:
+        return step * max(1, round(images / recipe.batch_size)) + image * evaluated
 
-    full = epoch(len(setup.data.train), len(setup.data.test))
+    full = epoch(len(train), len(test))
     trial_epoch = search_seconds = 0.0
-    if searches(setup):
-        part, validation = split_for_search(setup.data.train, recipe.search, recipe.seed)
+    asked = experiment.recipe
+    if searches(experiment):
+        part, validation = split_for_search(train, recipe.search, recipe.seed)
         trial_epoch = epoch(len(part), len(validation))
-        search_seconds = wanted_trials(setup.recipe) * (setup.recipe.epochs or recipe.search.max_epochs) * trial_epoch
-    train = None if setup.recipe.epochs is None else setup.recipe.epochs * full
-    return Cost(step, image, full, trial_epoch, search_seconds, train, peak_memory(setup.device))
+        search_seconds = wanted_trials(asked) * (asked.epochs or recipe.search.max_epochs) * trial_epoch
+    training = None if asked.epochs is None else asked.epochs * full
+    return Cost(step, image, full, trial_epoch, search_seconds, training, peak_memory(experiment.device))
 
 
-def fitted(head: Setup) -> Cost:
-    """Of a head fitted at once: as many passes over all rows as logistic regression may want, or one look at them."""
-    train, test = head.data.train, head.data.test
-    some = train.subset(slice(0, 512))
-    model = head.fresh_model()
-    batches = watching_batches(model, head.recipe, some, some, head.device)
-    image = evaluate(model, head.task, batches, head.backend, head.device).seconds / len(some)
-    passes = PASSES if head.recipe.head == "logistic" else 0
+def of_closed_form(head: Experiment) -> Cost:
+    """As many passes over all rows as logistic regression may want, or one look at them."""
+    train, test, recipe = head.data.train, head.data.test, head.recipe
+    image = _seconds_per_image(head, head.model(), recipe)
+    passes = PASSES if recipe.head == "logistic" else 0
     whole = image * (passes * len(train) + len(test))
-    trials = wanted_trials(head.recipe) if searches(head) else 0
-    part, validation = split_for_search(train, head.recipe.search, head.recipe.seed)
+    trials = wanted_trials(recipe) if searches(head) else 0
+    part, validation = split_for_search(train, recipe.search, recipe.seed)
     trial = image * (passes * len(part) + len(validation))
     return Cost(whole, image, whole, trial, trials * trial, whole, peak_memory(head.device))
 
 
-def searches(setup: Setup) -> bool:
+def _seconds_per_image(experiment: Experiment, model: Any, recipe: Recipe) -> float:
+    some = experiment.data.train.subset(slice(0, 512))
+    return experiment.evaluate(model, some, recipe, trained_on=some).seconds / len(some)
+
+
+def searches(experiment: Experiment) -> bool:
     """Whether anything is left open for a search to find."""
-    recipe = setup.recipe
-    return setup.task.objective is not None and bool(distributions(recipe) or recipe.epochs is None)
+    recipe = experiment.recipe
+    return experiment.task.objective is not None and bool(searched(recipe) or recipe.epochs is None)
 
 
 def peak_memory(device: str) -> int:

@@ -1,4 +1,4 @@
-"""A trained model and images → outputs and metrics. The only reader of test images; it fits nothing."""
+"""A model and images → outputs and metrics, in eval mode. It fits nothing and chooses nothing."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Evaluation:
 def evaluate(model: Any, task: Any, batches: Batches, backend: Backend, device: str) -> Evaluation:
     """Run the model in eval mode over every image once, in order. The model is left in the mode it was in."""
     was_training, started = model.training, perf_counter()
-    kept: dict[str, list[np.ndarray]] = {}
+    collected: dict[str, list[np.ndarray]] = {}
     labels: list[np.ndarray] = []
     model.eval()
     with backend.lib.no_grad(), backend.autocast(device):
@@ -30,9 +30,9 @@ def evaluate(model: Any, task: Any, batches: Batches, backend: Backend, device: 
             if batch.y is not None:
                 labels.append(array(batch.y))
             for name, tensor in task.outputs(model, to_backend(batch, backend)).items():
-                kept.setdefault(name, []).append(array(tensor))
+                collected.setdefault(name, []).append(array(tensor))
     model.train(was_training)
-    outputs = {name: np.concatenate(parts) for name, parts in kept.items()}
+    outputs = {name: np.concatenate(parts) for name, parts in collected.items()}
     metrics = task.measure(outputs, np.concatenate(labels) if labels else None)
     return Evaluation(metrics, outputs, perf_counter() - started)
 
@@ -41,4 +41,5 @@ def to_backend(batch: Any, backend: Backend) -> Any:
     """The input pipeline makes torch tensors; the backend sees its own."""
     if backend.name == "torch":
         return batch
-    return batch._replace(x=backend.tensor(batch.x), y=None if batch.y is None else backend.tensor(batch.y))
+    parts = {name: getattr(batch, name) for name in ("x", "y", "target")}
+    return batch._replace(**{name: None if part is None else backend.tensor(part) for name, part in parts.items()})

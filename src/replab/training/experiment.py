@@ -1,32 +1,35 @@
-"""A recipe made real: images loaded, model found and tried on a batch, task and device picked. Writes nothing."""
+"""Experiment: a recipe made real. Built once by prepare.py and handed to search, training, evaluation and cost.
+
+What differs between ways of fitting is a method here that a subclass answers otherwise (features.py): the head alone on
+a frozen backbone's features, and a head fitted in closed form.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from hashlib import sha256
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
-from replab import tasks
-from replab.backends import backend as backends
 from replab.backends.backend import Backend
-from replab.data.augmented_copy import with_augmented_copy
-from replab.data.images import Dataset
-from replab.data.load import load
-from replab.errors import DataError, ModelError, ReplabError
-from replab.models import loader as model_file
+from replab.data.batches import Batches
+from replab.data.images import Dataset, Images
+from replab.data.normalise import normalisation
+from replab.errors import RunError
+from replab.models import loader
 from replab.models.adapt import freezing, heads, mup
 from replab.models.loader import ModelSource
 from replab.models.pretrained import backbones, weights
 from replab.models.pretrained.weights import Summary, Weights
-from replab.search import search
+from replab.records.events import Events
+from replab.records.record import Record
 from replab.settings.recipe import Recipe
-from replab.training.evaluate import to_backend
-from replab.training.loop import prefers_channels_last, training_batches
+from replab.training import loop, optimizers
+from replab.training.evaluate import Evaluation, evaluate
+from replab.training.loop import Row, Times
 
 
 @dataclass(frozen=True, eq=False)
-class Setup:
+class Experiment:
     recipe: Recipe
     data: Dataset
     source: ModelSource
@@ -35,35 +38,52 @@ class Setup:
     task: Any
     channels_last: bool = True  # False for a model that fails on such images, as one that says x.view(n, -1)
     initial: Weights | None = None  # what every new model begins with, where it is not drawn by the seed
+    weights_summary: Summary | None = None  # what these filled and what they left
+    tried: list[Any] = field(default_factory=list)  # the model that prepare tried on a batch, until it is taken
 
-    def fresh_model(self, recipe: Recipe | None = None) -> Any:
+    in_steps = True  # whether fitting is made of steps, as opposed to a closed form
+
+    # -- models ------------------------------------------------------------------------------------------------------
+
+    def model(self, recipe: Recipe | None = None) -> Any:
         """A new model, its weights drawn by the recipe's seed alone, or those of the recipe's pretraining."""
-        recipe = recipe or self.recipe
+        return self.begin(recipe or self.recipe)[0]
+
+    def begin(self, recipe: Recipe) -> tuple[Any, Summary | None]:
+        """A new model, and what its first weights filled."""
         self.backend.lib.manual_seed(recipe.seed)
-        model = model_file.build(self.source, self.data.spec, recipe.params, self.backend)
+        model = loader.build(self.source, self.data.spec, recipe.params, self.backend)
+        summary = None
         if self.backend.name == "torch":
-            model = self._begun(model, recipe)[0]
+            model, summary = self._adapted(model, recipe)
         model = self.backend.to_device(model, self.device)
         model.takes_channels_last = self.channels_last
         if prefers_channels_last(model):
             model = model.to(memory_format=self.backend.lib.channels_last)
-        return model
+        return model, summary
 
-    def whole_state(self, model: Any) -> dict[str, Any]:
-        """The state to keep of what fresh_model made, once trained."""
-        return model.state_dict()
+    def spare_model(self) -> Any:
+        """A model to try things on and throw away: the one that was already tried, or a new one."""
+        return self.tried.pop() if self.tried else self.model()
 
-    def part(self, model: Any) -> Any:
-        """Of a whole model, what this setup trains."""
-        return model
+    def trained(self, record: Record, recipe: Recipe) -> Any:
+        """The run's model with the weights of its folder, in eval mode."""
+        model = self.model(recipe)
+        state = {name: self.backend.lib.from_numpy(value.copy()) for name, value in record.weights().items()}
+        try:
+            model.load_state_dict(state)
+        except RuntimeError as error:
+            text = " ".join(str(error).split())[:200]
+            raise RunError(f"run {record.id}: the weights do not fit the model ({text})") from None
+        return model.eval()
 
-    def _begun(self, model: Any, recipe: Recipe) -> tuple[Any, Summary | None]:
+    def _adapted(self, model: Any, recipe: Recipe) -> tuple[Any, Summary | None]:
         """The model behind its backbone's normalisation, with its head and first weights, and frozen as asked."""
         summary = None
         if recipe.mup:
             base = mup.at_width(self.source.name, recipe.params, recipe.base_width)
             with self.backend.lib.device("meta"):  # shapes alone: no memory, and the seed's numbers stay untouched
-                small = model_file.build(self.source, self.data.spec, base, self.backend)
+                small = loader.build(self.source, self.data.spec, base, self.backend)
             mup.parametrise(model, small)
         if recipe.normalise == "backbone":
             model = backbones.normalised(model, self.source.name)
@@ -82,80 +102,110 @@ class Setup:
             freezing.freeze(model, recipe.freeze_until)
         return model, summary
 
-    def weights_summary(self) -> Summary | None:
-        """What the first weights filled and what they left."""
-        if self.initial is None:
-            return None
-        return self._begun(
-            model_file.build(self.source, self.data.spec, self.recipe.params, self.backend), self.recipe
-        )[1]
+    # -- fitting and evaluating --------------------------------------------------------------------------------------
 
+    def batches(
+        self,
+        images: Images,
+        model: Any,
+        recipe: Recipe | None = None,
+        *,
+        trained_on: Images | None = None,
+        shuffled: bool = False,
+    ) -> Batches:
+        """Shuffled and augmented for training, else in order and as they are.
 
-def prepare(
-    recipe: Recipe,
-    model: str | Callable[..., Any] | None = None,
-) -> Setup:
-    """Everything a run needs, checked: what cannot work is refused here, before a folder is made."""
-    recipe = heads.settle(recipe)
-    backend = backends.get(recipe.backend)
-    device = backends.pick_device(recipe.device, recipe.backend)
-    source = model_file.find(model if model is not None else recipe.model, backend)
-    data = load(
-        recipe.data, size=recipe.size, seed=recipe.seed, limit=recipe.limit, classes=recipe.classes,
-        per_class=recipe.per_class,
-    )  # fmt: skip
-    if recipe.augmented_copy:
-        data = with_copy(data, recipe.augmented_copy, recipe.seed)
-    task = tasks.make(recipe, data.spec, backend.lib, source.build)
-    if task.needs_labels and data.train.labels is None:
-        raise DataError(
-            f"{recipe.data} has no class folders, and {task.name} needs labels; use CLASS/image.png folders"
+        `trained_on`: the images whose statistics normalise these; those themselves when shuffled.
+        """
+        recipe = recipe or self.recipe
+        like = images if shuffled else self.data.train if trained_on is None else trained_on
+        return Batches(
+            images,
+            recipe.batch_size if shuffled else max(recipe.batch_size, 128),
+            seed=recipe.seed if shuffled else 0,
+            shuffle=shuffled,
+            normalise=normalisation(like, recipe.normalise),
+            augment=recipe.augment if shuffled else (),
+            device=self.device,
+            channels_last=prefers_channels_last(model),
         )
-    search.check_space(recipe, model_file.parameters(source))
-    initial = None
-    if recipe.pretrained or recipe.weights:
-        initial = weights.read(recipe.weights or backbones.fetched(source.name))
-        if recipe.normalise == "backbone" and initial.normalise:
-            recipe = recipe.replace(normalise=initial.normalise)
-    setup = Setup(recipe, data, source, backend, device, task, initial=initial)
-    setup = replace(setup, recipe=tasks.settle(recipe, task, setup.fresh_model()))
-    if prefers_channels_last(setup.fresh_model()):
-        try:
-            _try_on_a_batch(setup)
-            return setup
-        except ModelError:
-            setup = replace(setup, channels_last=False)
-    _try_on_a_batch(setup)
-    return setup
+
+    def optimizers(self, model: Any, recipe: Recipe | None = None) -> dict[str, Any]:
+        """One per part of the task: a classifier has one part, a GAN two."""
+        recipe = recipe or self.recipe
+        lr, lib = recipe.lr, self.backend
+        assert lr is not None
+
+        def groups(params: list[Any]) -> list[Any]:
+            found = freezing.rate_groups(model, params, lr, recipe.lr_backbone) if lib.name == "torch" else None
+            return found or params
+
+        made = {
+            part: optimizers.make(
+                recipe.optimizer, lib, groups(params),
+                lr=lr, weight_decay=recipe.weight_decay, momentum=recipe.momentum,
+            )
+            for part, params in self.task.parts(model).items()
+        }  # fmt: skip
+        for group in (group for optimizer in made.values() for group in optimizer.param_groups):
+            if "betas" in group and self.task.betas is not None:  # a GAN's Adam forgets faster
+                group["betas"] = self.task.betas
+        return made
+
+    def fit(
+        self,
+        model: Any,
+        recipe: Recipe | None = None,
+        *,
+        train: Images | None = None,
+        watch: Mapping[str, Images] | None = None,
+        optimizers: Mapping[str, Any] | None = None,
+        first_epoch: int = 1,
+        events: Events | None = None,
+    ) -> Iterator[tuple[Row, Times]]:
+        """One row per epoch, as loop.fit says."""
+        recipe = recipe or self.recipe
+        return loop.fit(
+            self,
+            model,
+            recipe,
+            self.data.train if train is None else train,
+            self.optimizers(model, recipe) if optimizers is None else optimizers,
+            watch=watch or {},
+            first_epoch=first_epoch,
+            events=events or Events(),
+        )
+
+    def evaluate(
+        self, model: Any, images: Images, recipe: Recipe | None = None, *, trained_on: Images | None = None
+    ) -> Evaluation:
+        """Every image once, in order, in eval mode."""
+        batches = self.batches(images, model, recipe, trained_on=trained_on)
+        return evaluate(model, self.task, batches, self.backend, self.device)
+
+    # -- what a frozen backbone answers otherwise --------------------------------------------------------------------
+
+    def learner(self, events: Events) -> Experiment:
+        """What search and training run on."""
+        return self
+
+    def rehearsal(self) -> tuple[Experiment, float]:
+        """(what to time a few steps on, seconds per image of a pass over all images before it)."""
+        return self, 0.0
+
+    def whole_state(self, model: Any) -> dict[str, Any]:
+        """The state to keep of a model that fit() has trained."""
+        return model.state_dict()
+
+    def part(self, model: Any) -> Any:
+        """Of a whole model, what this experiment trains."""
+        return model
 
 
-def with_copy(data: Dataset, augment: str, seed: int) -> Dataset:
-    """The training images and a fixed augmented copy of each: other images, so another fingerprint."""
-    mark = sha256(f"{data.fingerprint} augmented copy {augment} seed {seed}".encode()).hexdigest()
-    return replace(data, train=with_augmented_copy(data.train, augment, seed), fingerprint=mark)
+def prefers_channels_last(model: Any) -> bool:
+    """True for torch models that convolve: their kernels are faster with channels innermost, on CPUs and GPUs alike."""
+    import torch
 
-
-def with_recipe(ready: Setup, recipe: Recipe) -> Setup:
-    return replace(ready, recipe=recipe)
-
-
-def _try_on_a_batch(setup: Setup) -> None:
-    """One batch through the model in eval mode: a shape that does not fit is found now."""
-    model = setup.fresh_model()
-    if setup.recipe.head != "knn" and not all(setup.task.parts(model).values()):
-        raise ModelError(f"{setup.source.name} has no parameters to train; a module with at least one layer is needed")
-    images = setup.data.train.subset(slice(0, min(4, len(setup.data.train))))
-    batch = to_backend(next(iter(training_batches(model, setup.recipe, images, setup.device).epoch(1))), setup.backend)
-    model.eval()
-    try:
-        with setup.backend.lib.no_grad():
-            output = model(batch.x)
-    except ReplabError:
-        raise
-    except Exception as error:
-        text = " ".join(str(error).split())[:200]
-        raise ModelError(
-            f"{setup.source.name} does not take images of {setup.data.spec};"
-            f" --size resizes ({type(error).__name__}: {text})"
-        ) from error
-    setup.task.check_output(setup.source.name, output, batch, setup.data.spec)
+    return getattr(model, "takes_channels_last", True) and any(
+        isinstance(m, torch.nn.Conv2d) and max(m.kernel_size) > 1 and m.stride == (1, 1) for m in model.modules()
+    )

@@ -1,4 +1,4 @@
-"""The learning-rate test: the loss while the rate rises by a factor a step, on a model that is thrown away."""
+"""The learning-rate test: the loss while the rate rises step by step, on a model that is thrown away."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ import numpy as np
 
 from replab.errors import RecipeError
 from replab.models.adapt.freezing import train_mode
-from replab.training.evaluate import to_backend
-from replab.training.experiment import Setup
-from replab.training.loop import optimizers, train_step, training_batches
+from replab.training.experiment import Experiment
+from replab.training.loop import train_step
 
-KEEP = 0.9  # of the smoothed loss, a step
+KEEP = 0.9  # of the smoothed loss, per step
 
 
 @dataclass(frozen=True)
@@ -24,17 +23,19 @@ class Rates:
     suggestion: float | None  # where the smoothed loss falls fastest; None when it never falls
 
 
-def lr_find(setup: Setup, low: float = 1e-6, high: float = 1.0, steps: int = 100) -> Rates:
+def lr_find(experiment: Experiment, low: float = 1e-6, high: float = 1.0, steps: int = 100) -> Rates:
     """Raise the rate from low to high; stop when the smoothed loss is four times its least. Nothing is kept of it.
 
     Runs are seeded by their own recipe, so this leaves no trace in them.
     """
-    if setup.task.objective is None:
-        raise RecipeError(f"{setup.task.name} has no loss that falls with a good rate; give --lr to replab run")
-    recipe = setup.recipe.replace(lr=low, epochs=1, schedule="constant")
-    model = setup.fresh_model(recipe)
-    opts = optimizers(setup.task, model, recipe, setup.backend)
-    batches = training_batches(model, recipe, setup.data.train, setup.device)
+    if steps < 2:
+        raise RecipeError(f"--steps must be at least 2, got {steps}; 100 is the default")
+    if experiment.task.objective is None:
+        raise RecipeError(f"{experiment.task.name} has no loss that falls with a good rate; give --lr to replab run")
+    recipe = experiment.recipe.replace(lr=low, epochs=1, schedule="constant")
+    model = experiment.model(recipe)
+    optimizers = experiment.optimizers(model, recipe)
+    batches = experiment.batches(experiment.data.train, model, recipe, shuffled=True)
     train_mode(model)
     rates: list[float] = []
     losses: list[float] = []
@@ -44,12 +45,10 @@ def lr_find(setup: Setup, low: float = 1e-6, high: float = 1.0, steps: int = 100
         epoch += 1
         for batch in batches.epoch(epoch):
             rate = low * (high / low) ** (len(rates) / (steps - 1))
-            for optimizer in opts.values():
+            for optimizer in optimizers.values():
                 for group in optimizer.param_groups:
                     group["lr"] = rate * group.get("share", 1.0)
-            logs = train_step(
-                model, setup.task, to_backend(batch, setup.backend), opts, recipe, 0, 1, setup.backend, setup.device
-            )
+            logs = train_step(experiment, model, batch, optimizers, recipe, 0, 1)
             loss = float(logs["loss"].mean())
             running = KEEP * running + (1 - KEEP) * loss
             rates.append(rate)

@@ -13,7 +13,8 @@ from replab.errors import RecipeError
 from replab.models.loader import build, find
 from replab.settings.recipe import Recipe
 from replab.tasks.classify import Classify
-from replab.training.loop import optimizers, train_step
+from replab.training.experiment import Experiment
+from replab.training.loop import train_step
 from replab.training.optimizers import make
 
 STEPS = 20
@@ -36,7 +37,8 @@ def trained_losses(backend, name, dtype, weights, optimizer):
     model.load_state_dict({k: backend.tensor(v.clone()) for k, v in weights.items()})
     recipe = Recipe(lr=1e-3, epochs=1, optimizer=optimizer, momentum=0.9, clip_norm=1.0)
     task = Classify(backend.lib, image.classes, label_smoothing=0.1)
-    opts = optimizers(task, model, recipe, backend)
+    learner = Experiment(recipe, None, None, backend, "cpu", task)
+    opts = learner.optimizers(model)
     generator = torch.Generator().manual_seed(1)
     model.train()
     losses = []
@@ -44,8 +46,8 @@ def trained_losses(backend, name, dtype, weights, optimizer):
         x = torch.randn(4, image.channels, image.height, image.width, generator=generator, dtype=torch.float64)
         y = torch.randint(0, image.classes, (4,), generator=generator)
         x = x if dtype == "float64" else x.float()
-        batch = Batch(backend.tensor(x), backend.tensor(y), torch.arange(4))
-        logs = train_step(model, task, batch, opts, recipe, step, STEPS, backend, "cpu")
+        batch = Batch(x, y, torch.arange(4))
+        logs = train_step(learner, model, batch, opts, recipe, step, STEPS)
         losses.append(float(array(logs["loss"]).mean(dtype=np.float64)))
     return losses
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from replab.data.images import Dataset, Images
-from replab.data.inspect import draw, look, sample
+from replab.data.inspect import look, sample
 from replab.data.load import load
 
 
@@ -58,4 +58,3 @@ def test_the_command_prints_and_draws(in_tmp, replab):
     assert code == 0
     assert "1,438 training, 359 test" in out
     assert (in_tmp / "grid.png").stat().st_size > 5000
-    assert draw(load("digits"), n=4) is not None

@@ -13,7 +13,7 @@ from replab.errors import ModelError
 from replab.models import loader as model_file
 from replab.report import write as report
 from replab.settings.recipe import Recipe
-from replab.training import experiment as setup
+from replab.training import prepare as setup
 
 TORCH, MYTORCH = backend.get("torch"), backend.get("mytorch")
 SPEC = ImageSpec(1, 8, 8, 10)
@@ -245,13 +245,8 @@ class Net(nn.Module):
     ready = prepared(write(tmp_path, "net.py", text), "Net", lr=1e-3, epochs=1)
     assert not ready.channels_last
     assert prepared(write(tmp_path, "other.py", text.replace(".view(-1, 64)", ".flatten(1)")), "Net").channels_last
-    from replab.records.progress import Progress
-    from replab.training.loop import fit, optimizers
-
-    model = ready.fresh_model()
-    opts = optimizers(ready.task, model, ready.recipe, ready.backend)
-    rows = fit(model, ready.task, ready.recipe, ready.data.train, opts, backend=ready.backend, device="cpu",
-               watch={"test": ready.data.test}, progress=Progress(quiet=True))  # fmt: skip
+    model = ready.model()
+    rows = ready.fit(model, watch={"test": ready.data.test})
     assert len(list(rows)) == 1
 
 

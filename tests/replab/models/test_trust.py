@@ -7,11 +7,13 @@ import sys
 
 import numpy as np
 import pytest
+from listening import Lines
 
 from replab import api
 from replab.backends import user_file
 from replab.errors import ModelError
 from replab.models import trust
+from replab.records.events import Events
 from replab.report import write as report
 
 NET = """
@@ -126,9 +128,9 @@ def test_a_file_that_changed_is_not_imported_but_the_text_kept_in_the_run(tmp_pa
     mine = own_run(tmp_path)
     expected = api.load_run(mine.folder).predict(IMAGE)
     (tmp_path / "home" / "net.py").write_text(evil(tmp_path))
-    said = []
+    said = Lines()
     assert api.load_run(mine.folder).predict(IMAGE) == expected
-    assert api.resume(mine.folder, say=said.append).metrics == mine.metrics
+    assert api.resume(mine.folder, events=Events(said)).metrics == mine.metrics
     assert any("net.py has changed since: the text kept in run" in line for line in said)
     assert not (tmp_path / "executed").exists()
 

@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 import torch
+from listening import Lines
 
 from replab import api
 from replab.errors import FileError
+from replab.records.events import Events
 from replab.records.record import Record
-from replab.report import report
+from replab.report import write as report
 from replab.settings.recipe import Recipe
 
 HERE = {"replab": "0", "python": "3", "packages": {}, "device": "cpu", "processor": "x", "threads": 1}
@@ -140,13 +142,13 @@ def interrupted(tmp_path, monkeypatch):
 
 def test_a_run_of_replab_0_1_is_resumed_and_a_cut_one_is_not_believed(interrupted, tmp_path):
     shutil.copytree(interrupted, tmp_path / "cut")
-    said = []
-    whole = api.resume(interrupted, say=said.append)
+    said = Lines()
+    whole = api.resume(interrupted, events=Events(said))
     assert [row["epoch"] for row in whole.epochs] == list(range(1, whole.chosen.epochs + 1))
     assert not any("start" in line for line in said)
     first = (tmp_path / "cut" / "epochs.jsonl").read_text().splitlines()[0]
     (tmp_path / "cut" / "epochs.jsonl").write_text(first + "\n")
-    cut = api.resume(tmp_path / "cut", say=said.append)
+    cut = api.resume(tmp_path / "cut", events=Events(said))
     assert cut.epochs == whole.epochs
     assert any("the training continues from checkpoint.previous.pt, after epoch 1" in line for line in said)
     assert cut.record.path("model.safetensors").read_bytes() == whole.record.path("model.safetensors").read_bytes()

@@ -205,7 +205,7 @@ def test_one_writer_at_a_time(a_run):
 
 
 TEXT_FILES = ["environment.json", "recipe.toml", "input.json", "chosen.toml", "metrics.json", "facts.json"]
-LINE_FILES = ["epochs.jsonl", "study.jsonl", "times.jsonl", "split.json", "cuts.json"]
+LINE_FILES = ["epochs.jsonl", "study.jsonl", "split.json", "cuts.json"]
 BINARY_FILES = ["predictions.npz", "model.safetensors"]
 DAMAGE = {
     "half": lambda data: data[: len(data) // 2],

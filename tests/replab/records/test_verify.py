@@ -10,7 +10,7 @@ import pytest
 from replab import api
 from replab.errors import RunError
 from replab.records.verify import verify
-from replab.report import report
+from replab.report import write as report
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "runs-0.1.0"
 

@@ -12,7 +12,7 @@ from replab.errors import RecipeError, UnknownName
 from replab.explain import inside as explain
 from replab.replication.packs import parse, published, select
 from replab.report import write as report
-from replab.training import experiment as setup
+from replab.training import prepare as setup
 
 ROWS = published().rows
 RUNNABLE = [row for row in ROWS.values() if not row.not_run]
@@ -39,7 +39,7 @@ def test_every_published_experiment_has_a_row():
 @pytest.mark.parametrize("row", RUNNABLE, ids=lambda row: row.id)
 def test_builds_with_the_published_parameter_count(row):
     ready = setup.prepare(row.recipe)  # puts a batch through the model
-    found = sum(p.numel() for p in ready.fresh_model().parameters())
+    found = sum(p.numel() for p in ready.model().parameters())
     assert row.parameters in (None, found)
     assert row.recipe.lr is not None
     assert row.recipe.epochs is not None

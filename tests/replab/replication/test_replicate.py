@@ -6,17 +6,19 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from listening import Lines
 from published_tiny import load
 
 from replab import api, pipeline
 from replab.errors import DataError, RecipeError
+from replab.records.events import Events
 from replab.replication import ledger, measures, results
 from replab.replication import replicate as replication
 from replab.replication.entry import SEARCH, Entry, identity
 from replab.replication.packs import published
 from replab.report import write as report
 from replab.training import cost
-from replab.training import experiment as setup
+from replab.training import prepare as setup
 
 KNOWN = published()
 CONV1, WD4 = KNOWN.rows["mnist-lab/conv1"], KNOWN.rows["mnist-lab/conv1-wd4"]
@@ -34,9 +36,9 @@ def carry_out(tmp_path):
     """jobs → outcome, in folders of their own; carry_out.said are the lines it told."""
 
     def call(jobs, **more):
-        call.said = []
+        call.said = Lines()
         return replication.replicate(
-            jobs, KNOWN, results=tmp_path / "results", runs=tmp_path / "runs", quiet=True, say=call.said.append, **more
+            jobs, KNOWN, results=tmp_path / "results", runs=tmp_path / "runs", events=Events(call.said), **more
         )
 
     return call
@@ -213,7 +215,7 @@ def test_the_published_evaluation_of_resnet8_by_hand(tmp_path):
         ("train_mode_accuracy", True, pixels / 255),
         ("test_accuracy", False, pixels / 255),
     ):
-        model = pipeline.trained_model(run.record, api.reopen(run.record), run.chosen).train(training)
+        model = setup.reopen(run.record).trained(run.record, run.chosen).train(training)
         with torch.no_grad():
             wanted = (model(x).argmax(1) == labels).float().mean()  # 12 images: one batch
         assert measures.MEASURES[name].of(run).value == pytest.approx(100 * float(wanted)), name

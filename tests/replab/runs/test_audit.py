@@ -10,11 +10,13 @@ from torch import nn
 
 from replab import api
 from replab.data.images import Images, ImageSpec
+from replab.data.inspect import compare_halves
 from replab.data.load import load
-from replab.records.progress import Progress
-from replab.runs import audit, checks, retest
+from replab.pipeline import unsteadiness
+from replab.records.events import Events
+from replab.runs import audit, retest
 from replab.settings.recipe import Recipe
-from replab.training import experiment as setup
+from replab.training import prepare as setup
 
 
 def sentences(run, others=(), warning=None):
@@ -92,16 +94,15 @@ def test_a_model_left_in_train_mode_is_found(tmp_path):
 def test_shared_images_are_counted(tmp_path):
     data = load("digits", limit=50)
     both = data.__class__(data.name, data.train, data.train.subset(slice(0, 9)), "x")
-    ready = setup.prepare(Recipe(model="mlp", limit=50))
-    found = checks.check_inputs(dataclasses.replace(ready, data=both))
+    found = compare_halves(both)
     assert found["shared_images"] == 9
 
 
 def test_retest_trains_the_neighbours_and_never_sees_test_images(a_run):
-    ready = api.reopen(a_run.record)
+    ready = setup.reopen(a_run.record)
     blind = dataclasses.replace(ready.data, test=None)  # reading it would fail
     ready = dataclasses.replace(ready, data=blind)
-    found = retest.retest(a_run, ready, Progress(quiet=True))
+    found = retest.retest(a_run, ready, Events())
     assert [round(r.lr / a_run.chosen.lr, 3) for r in found] == [0.333, 1.0, 3.0]
     assert all(math.isfinite(r.loss) and r.error > 0 for r in found)
 
@@ -125,14 +126,13 @@ def test_the_command_prints_warnings_first(replab, a_run):
 
 def test_steadiness_is_measured_against_the_first_answers():
     ready = setup.prepare(Recipe(model="mlp", limit=40))
-    model = ready.fresh_model().eval()
-    from replab.training.loop import watching_batches
-
-    batches = watching_batches(model, ready.recipe, ready.data.train, ready.data.train, "cpu")
+    model = ready.model().eval()
+    batches = ready.batches(ready.data.train, model)
     with torch.no_grad():
         first = np.concatenate([model(b.x).numpy() for b in batches.epoch(0)])
-    assert checks.unsteadiness(model, ready, batches, first) < 1e-5
-    assert checks.unsteadiness(model, ready, batches, first + 1) > 1e-3
+    again = ready.evaluate(model, ready.data.train.subset(slice(0, 16))).outputs["logits"]
+    assert unsteadiness(again, first) < 1e-5
+    assert unsteadiness(again, first + 1) > 1e-3
 
 
 def test_images_in_the_order_of_their_classes_are_at_one_scale():
@@ -141,6 +141,5 @@ def test_images_in_the_order_of_their_classes_are_at_one_scale():
     pixels = np.repeat(np.arange(0, 250, 50, dtype=np.uint8), 1000)[:, None, None, None] * np.ones((1, 8, 8), np.uint8)
     train = Images(pixels, np.repeat(np.arange(5), 1000), tuple("abcde"), (0.0,), (1.0,))
     sorted_ = data.__class__("sorted", train, train.subset(slice(0, None, 10)), "x")
-    ready = setup.prepare(Recipe(model="mlp", limit=50))
-    found = checks.check_inputs(dataclasses.replace(ready, data=sorted_))
+    found = compare_halves(sorted_)
     assert abs(found["train_pixel_mean"] - found["test_pixel_mean"]) < 5

@@ -3,6 +3,7 @@
 import gc
 import math
 import weakref
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,22 +12,19 @@ from hypothesis import strategies as st
 
 from replab import pipeline
 from replab.data.images import Images
+from replab.data.split import split_for_search
 from replab.errors import ModelError, RecipeError, ReplabError, UnknownName
-from replab.search.search import (
-    Trial,
-    _trial,
-    apply,
-    behind_median,
-    best,
-    check_space,
-    distributions,
-    on_course,
-    search,
-    split_for_search,
-    startup_trials,
-)
+from replab.records.events import Events
+from replab.records.trial import Trial
+from replab.search.ask import startup_trials
+from replab.search.choice import best
+from replab.search.stopping import behind_median, on_course
+from replab.search.trials import one_trial, search
 from replab.settings.recipe import Recipe, Search
-from replab.training import experiment as setup
+from replab.settings.searched import apply, check_space
+from replab.settings.searched import searched as space_of
+from replab.training import prepare as setup
+from replab.training.experiment import Experiment
 from replab.training.loop import Diverged
 
 
@@ -80,14 +78,14 @@ def test_digits_get_enough_validation_images():
 def curve(*losses):
     """A run_trial that yields these validation losses, whatever is asked."""
 
-    def run_trial(recipe):
+    def run_trial(recipe, events=None):
         for epoch, loss in enumerate(losses, 1):
             yield {"epoch": float(epoch), "val_loss": loss, "val_loss_se": 0.01}
 
     return run_trial
 
 
-def valley(recipe):
+def valley(recipe, events=None):
     """Smooth, best at lr 1e-3, falling over epochs."""
     for epoch in range(1, recipe.epochs + 1):
         yield {"epoch": float(epoch), "val_loss": (math.log10(recipe.lr) + 3) ** 2 + 1 / epoch}
@@ -165,7 +163,7 @@ def good_then(bad, before=5):
     """Some good trials, then one that asks for pruning as soon as that is allowed."""
     calls = []
 
-    def run_trial(recipe):
+    def run_trial(recipe, events=None):
         calls.append(recipe)
         losses = [1.0 - 0.01 * e for e in range(50)] if len(calls) <= before else bad
         for epoch, loss in enumerate(losses, 1):
@@ -199,9 +197,9 @@ def test_a_small_rate_that_catches_up_is_not_pruned(lr, state):
     recipe = small(trials=2, max_epochs=50, patience=40, prune=True)
     told = [Trial(0, {"lr": 1e-3}, "complete", 0.51, 50, 0.0, [1.0 - 0.01 * e for e in range(50)])]
     rows = good_then([14.0 / e - 0.6 for e in range(1, 51)], before=0)
-    assert _trial(recipe, rows, {"lr": lr}, told).state == state
+    assert one_trial(recipe, rows, {"lr": lr}, told, Events()).state == state
     too_slow = good_then([100.0 / e + 3 for e in range(1, 51)], before=0)
-    assert _trial(recipe, too_slow, {"lr": lr}, told).state == "pruned"
+    assert one_trial(recipe, too_slow, {"lr": lr}, told, Events()).state == "pruned"
 
 
 def test_behind_the_median_by_hand():
@@ -234,7 +232,7 @@ def test_the_first_trial_has_nothing_to_be_behind():
 def test_a_diverging_trial_fails_with_its_reason_and_the_search_goes_on():
     calls = []
 
-    def run_trial(recipe):
+    def run_trial(recipe, events=None):
         calls.append(recipe.lr)
         yield {"epoch": 1.0, "val_loss": 2.0}
         if len(calls) == 2:
@@ -288,12 +286,12 @@ def test_a_declared_space_reaches_recipe_and_model():
     recipe = Recipe(params={"dropout": 0.1}, search=Search(trials=12, max_epochs=1, space=space))
     seen = []
 
-    def run_trial(recipe):
+    def run_trial(recipe, events=None):
         seen.append(recipe)
         yield {"epoch": 1.0, "val_loss": recipe.lr}
 
     found = trials_of(recipe, run_trial)
-    assert {"lr", *space} == distributions(recipe).keys()
+    assert {"lr", *space} == space_of(recipe).keys()
     for asked in seen:
         assert 1e-5 <= asked.weight_decay <= 1e-2
         assert asked.batch_size in (32, 64, 128)
@@ -317,7 +315,7 @@ def test_a_declared_space_reaches_recipe_and_model():
 )
 def test_a_space_that_cannot_be(space, says):
     with pytest.raises(RecipeError, match=says):
-        distributions(Recipe(search=Search(space=space)))
+        space_of(Recipe(search=Search(space=space)))
 
 
 def test_a_space_nobody_knows():
@@ -344,7 +342,7 @@ def test_a_given_rate_needs_one_trial_for_the_epochs():
 def test_given_epochs_are_what_a_trial_gets():
     seen = []
 
-    def run_trial(recipe):
+    def run_trial(recipe, events=None):
         seen.append(recipe.epochs)
         yield {"epoch": 1.0, "val_loss": 1.0}
 
@@ -353,7 +351,7 @@ def test_given_epochs_are_what_a_trial_gets():
 
 
 def test_a_model_that_cannot_be_built_fails_its_trial():
-    def run_trial(recipe):
+    def run_trial(recipe, events=None):
         if recipe.params["heads"] == 3:
             raise ModelError("nanovit needs heads to divide width")
         yield {"epoch": 1.0, "val_loss": 1.0}
@@ -379,7 +377,7 @@ class Memory:
     """Stands for a record: keeps trials in memory."""
 
     def __init__(self):
-        self.kept = []
+        self.kept, self.folder = [], Path("nowhere")
 
     def trials(self):
         return []
@@ -398,17 +396,16 @@ class Memory:
 
 
 def searched(ready):
-    from replab.records.progress import Progress
     from replab.training import cost
 
     record = Memory()
     clock = pipeline.Clock(record, None)
-    return pipeline.run_search(record, ready, cost.measure(ready), clock, Progress(quiet=True))
+    return pipeline.run_search(record, ready, cost.measure(ready), clock, Events())
 
 
 def test_trials_do_not_keep_their_models(ready, monkeypatch):
     made, most = [], 0
-    fresh = setup.Setup.fresh_model
+    fresh = Experiment.model
 
     def watched(self, recipe=None):
         nonlocal most
@@ -418,10 +415,10 @@ def test_trials_do_not_keep_their_models(ready, monkeypatch):
         most = max(most, sum(ref() is not None for ref in made))
         return model
 
-    monkeypatch.setattr(setup.Setup, "fresh_model", watched)
+    monkeypatch.setattr(Experiment, "model", watched)
     assert len(searched(ready)) == 5
     gc.collect()
-    assert len(made) == 6  # one to measure the cost with
+    assert len(made) == 5  # the cost was measured on the one that was tried
     assert most == 1
     assert not [ref for ref in made if ref() is not None]
 

@@ -18,7 +18,7 @@ from replab.errors import RecipeError
 from replab.models.registry import MODELS
 from replab.settings.recipe import Recipe
 from replab.tasks.adversarial import Adversarial, failure, spread
-from replab.training import experiment as setup
+from replab.training import prepare as setup
 from replab.training.loop import Diverged
 from replab.training.lr_find import lr_find
 

@@ -19,7 +19,7 @@ from replab.models.registry import MODELS
 from replab.settings.recipe import Recipe
 from replab.tasks import samples
 from replab.tasks.reconstruct import Reconstruct
-from replab.training import experiment as setup
+from replab.training import prepare as setup
 
 DIGITS = ImageSpec(1, 8, 8, 10)
 

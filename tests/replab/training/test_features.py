@@ -11,12 +11,13 @@ import torch
 
 from replab import api
 from replab.models.adapt import freezing
-from replab.records.progress import Progress
+from replab.records.events import Events
 from replab.records.record import Record
 from replab.report import write as report
 from replab.settings.recipe import Recipe
 from replab.training import cost, feature_cache, features
-from replab.training import experiment as setup
+from replab.training import prepare as setup
+from replab.training.experiment import Experiment
 
 CNN = {"model": "cnn", "params": {"channels": [4, 8], "hidden": 16}, "limit": 90, "freeze": True}
 VIT = {"model": "nanovit", "params": {"width": 16, "heads": 2, "depth": 2, "ffn": 16}, "limit": 90, "freeze": True}
@@ -66,20 +67,20 @@ def test_search_and_training_end_as_without_the_cache(tmp_path, kind, head):
 
 def test_a_fixed_head_gives_the_same_logits():
     here = ready()
-    model = here.fresh_model().eval()
-    made = features.learner(here, Progress(quiet=True)).data.test
-    batch = next(iter(features.watching_batches(model, here.recipe, here.data.train, here.data.test, "cpu").epoch(0)))
+    model = here.model().eval()
+    made = here.learner(Events()).data.test
+    batch = next(iter(here.batches(here.data.test, model).epoch(0)))
     with torch.no_grad():
         wanted, found = model(batch.x), freezing.head(model)(torch.from_numpy(made.pixels.copy()))
     torch.testing.assert_close(found, wanted, atol=1e-5, rtol=0)
 
 
 def test_a_second_run_computes_nothing_and_test_images_come_last(passes):
-    first = features.learner(ready(), Progress(quiet=True))
+    first = ready().learner(Events())
     made = np.array(first.data.train.pixels)
     assert sum(n for n in passes if n > 1) == 90
     passes.clear()
-    again = features.learner(ready(seed=3407, lr=0.1), Progress(quiet=True))
+    again = ready(seed=3407, lr=0.1).learner(Events())
     assert np.array_equal(again.data.train.pixels, made)
     assert isinstance(again.data.train.pixels.base, np.memmap)
     assert max(passes) == 1  # one image tells the width
@@ -88,7 +89,7 @@ def test_a_second_run_computes_nothing_and_test_images_come_last(passes):
 
 @pytest.mark.parametrize("change", ["weight", "buffer", "image", "normalise", "side"])
 def test_any_change_makes_another_key(change, passes, monkeypatch):
-    features.learner(ready(), Progress(quiet=True)).data.train  # noqa: B018 (made)
+    ready().learner(Events()).data.train  # noqa: B018 (made)
     passes.clear()
     other = ready(**{"normalise": {"normalise": "half"}, "side": {"size": 9}}.get(change, {}))
     if change == "image":
@@ -97,7 +98,7 @@ def test_any_change_makes_another_key(change, passes, monkeypatch):
         train = dataclasses.replace(other.data.train, pixels=pixels)
         other = dataclasses.replace(other, data=dataclasses.replace(other.data, train=train))
     if change in ("weight", "buffer"):
-        real = setup.Setup.fresh_model
+        real = Experiment.model
 
         def changed(self, recipe=None):
             model = real(self, recipe)
@@ -105,8 +106,8 @@ def test_any_change_makes_another_key(change, passes, monkeypatch):
                 (model[0].weight if change == "weight" else model[1].running_mean).view(-1)[0] += 1e-3
             return model
 
-        monkeypatch.setattr(setup.Setup, "fresh_model", changed)
-    features.learner(other, Progress(quiet=True)).data.train  # noqa: B018
+        monkeypatch.setattr(Experiment, "model", changed)
+    other.learner(Events()).data.train  # noqa: B018
     assert max(passes) == 90
 
 
@@ -173,11 +174,11 @@ def test_two_processes_share_one_pass(tmp_path):
 
 
 def test_where_it_does_not_apply():
-    assert features.applies(ready())
-    assert not features.applies(ready(freeze=False))
-    assert not features.applies(ready(augment=["flip"]))
-    assert not features.applies(ready(feature_cache=False))
-    assert not features.applies(ready(search={"space": {"dropout": [0.1, 0.5]}}))
+    assert isinstance(ready(), features.Frozen)
+    assert not isinstance(ready(freeze=False), features.Frozen)
+    assert not isinstance(ready(augment=["flip"]), features.Frozen)
+    assert not isinstance(ready(feature_cache=False), features.Frozen)
+    assert not isinstance(ready(search={"space": {"dropout": [0.1, 0.5]}}), features.Frozen)
 
 
 def test_layers_after_the_head_keep_the_backbone_in_the_loop(tmp_path):
@@ -187,7 +188,7 @@ def test_layers_after_the_head_keep_the_backbone_in_the_loop(tmp_path):
         "def build(image):\n"
         "    return nn.Sequential(nn.Flatten(), nn.Linear(64, 8), nn.Linear(8, 10), nn.LogSoftmax(1))\n"
     )
-    assert not features.applies(ready(model=f"{file}:build", params={}))
+    assert not isinstance(ready(model=f"{file}:build", params={}), features.Frozen)
 
 
 def test_the_cost_is_one_pass_and_the_heads():

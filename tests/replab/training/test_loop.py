@@ -1,6 +1,7 @@
 """fit(): rows, seeds, resuming, clipping, parts, divergence; what is watched is never learned from."""
 
 import copy
+import dataclasses
 import math
 
 import numpy as np
@@ -9,14 +10,18 @@ import torch
 from torch import nn
 
 from replab.backends import backend as backends
-from replab.records.progress import Progress
+from replab.data.images import Dataset
 from replab.settings.recipe import Recipe
 from replab.tasks.classify import Classify
-from replab.training.evaluate import evaluate
-from replab.training.loop import Diverged, averages, fit, optimizers, train_step, training_batches, watching_batches
+from replab.training.experiment import Experiment
+from replab.training.loop import Diverged, averages, train_step
 
 TORCH = backends.get("torch")
-QUIET = Progress(quiet=True)
+
+
+def learner(recipe, images, task=None):
+    task = task or Classify(torch, 10, recipe.loss, recipe.label_smoothing)
+    return Experiment(recipe, Dataset("some", images, images, ""), None, TORCH, "cpu", task)
 
 
 def small_net(seed=0):
@@ -32,10 +37,9 @@ def recipe_of(**changes):
 
 
 def start(recipe, images, model=None, task=None, opts=None, **more):
-    model, task = model or small_net(), task or Classify(torch, 10, recipe.loss, recipe.label_smoothing)
-    opts = opts or optimizers(task, model, recipe, TORCH)
-    rows = fit(model, task, recipe, images, opts, backend=TORCH, device="cpu", progress=QUIET, **more)
-    return model, opts, rows
+    model, experiment = model or small_net(), learner(recipe, images, task)
+    opts = opts or experiment.optimizers(model)
+    return model, opts, experiment.fit(model, optimizers=opts, **more)
 
 
 def same(one, two):
@@ -62,9 +66,7 @@ def test_train_loss_is_the_mean_over_images_not_batches(digits):
     model = nn.Sequential(nn.Flatten(), nn.Linear(64, 10))
     _, _, rows = start(recipe, images, model)
     row, _ = next(rows)
-    seen = evaluate(
-        model, Classify(torch, 10), watching_batches(model, recipe, images, images, "cpu"), TORCH, "cpu"
-    ).metrics
+    seen = learner(recipe, images).evaluate(model, images).metrics
     assert row["train_loss"] == pytest.approx(seen["loss"], rel=1e-5)
     assert row["train_accuracy"] == pytest.approx(seen["accuracy"])
 
@@ -95,10 +97,10 @@ def test_same_seed_same_rows(digits, backend):
         layers = chosen.lib.nn
         model = layers.Sequential(layers.Flatten(), layers.Linear(64, 16), layers.Dropout(0.5), layers.Linear(16, 10))
         task = Classify(chosen.lib, 10)
-        opts = optimizers(task, model, recipe, chosen)
+        experiment = dataclasses.replace(learner(recipe, digits.train, task), backend=chosen)
+        opts = experiment.optimizers(model)
         chosen.lib.rand(seed % 7 + 1)  # what was drawn before must not matter
-        found = fit(model, task, recipe, digits.train, opts, backend=chosen, device="cpu", progress=QUIET)
-        return [row for row, _ in found]
+        return [row for row, _ in experiment.fit(model, optimizers=opts)]
 
     assert rows(1) == rows(1)
     assert rows(1) != rows(2)
@@ -188,7 +190,7 @@ class Duel(nn.Module):
 class TwoParts:
     """As a GAN: the critic's loss, and when the critic has stepped, the generator's through the critic."""
 
-    name, objective, needs_labels = "duel", None, False
+    name, objective, needs_labels, betas = "duel", None, False, None
 
     def parts(self, model):
         return {"critic": list(model.critic.parameters()), "generator": list(model.generator.parameters())}
@@ -210,10 +212,11 @@ def test_a_task_of_two_parts_steps_one_at_a_time(digits):
     torch.manual_seed(0)
     model, task = Duel(), TwoParts()
     recipe = recipe_of(optimizer="sgd", lr=0.1, epochs=1)
-    opts = optimizers(task, model, recipe, TORCH)
+    experiment = learner(recipe, digits.train, task)
+    opts = experiment.optimizers(model)
     assert opts.keys() == {"critic", "generator"}
-    batch = next(training_batches(model, recipe, digits.train, "cpu").epoch(1))
-    logs = train_step(model, task, batch, opts, recipe, 0, 1, TORCH, "cpu")
+    batch = next(experiment.batches(digits.train, model, shuffled=True).epoch(1))
+    logs = train_step(experiment, model, batch, opts, recipe, 0, 1)
     assert logs.keys() == {"critic_loss", "generator_loss"}
 
     def moved(one, two, part):
@@ -260,14 +263,13 @@ def test_watching_changes_nothing(digits):
     assert [{k: v for k, v in row.items() if k in expected[0]} for row in found] == expected
     before = copy.deepcopy(model.state_dict())
     model.train()
-    seen = evaluate(
-        model, Classify(torch, 10), watching_batches(model, recipe_of(), digits.train, digits.test, "cpu"), TORCH, "cpu"
-    )
+    experiment = learner(recipe_of(), digits.train)
+    seen = experiment.evaluate(model, digits.test)
     assert same(model.state_dict(), before)
     assert model.training
     np.testing.assert_array_equal(
         seen.outputs["logits"].argmax(1) == digits.test.labels,
-        model.eval()(next(watching_batches(model, recipe_of(), digits.train, digits.test, "cpu").epoch(0)).x)
+        model.eval()(next(experiment.batches(digits.test, model).epoch(0)).x)
         .argmax(1).numpy() == digits.test.labels,
     )  # fmt: skip
 

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from replab.settings.recipe import Recipe
-from replab.training import experiment as setup
+from replab.training import prepare as setup
 from replab.training.lr_find import lr_find, suggest
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from replab.errors import RunError
+from replab.records import journal
 from replab.records.record import Record
 from replab.records.trial import Trial
 from replab.records.values import explanations
@@ -58,7 +59,7 @@ class Values:
 
     @cached_property
     def times(self) -> list[dict[str, Any]]:
-        return self.record.read_lines("times.jsonl")
+        return journal.times(self.record.folder)
 
     @cached_property
     def seconds(self) -> dict[str, float]:

@@ -10,8 +10,8 @@ from replab.models.adapt import freezing
 from replab.records.record import Record
 from replab.report import write as report
 from replab.settings.recipe import Recipe
-from replab.training import experiment as setup
-from replab.training.loop import optimizers, set_rate
+from replab.training import prepare as setup
+from replab.training.loop import set_rate
 
 RESNET = {"model": "resnet8", "limit": 60, "lr": 0.01, "epochs": 1}
 CNN = {"model": "cnn", "params": {"channels": [4, 8], "hidden": 16}, "limit": 60, "lr": 0.01, "epochs": 1}
@@ -25,7 +25,7 @@ def no_pictures(monkeypatch):
 def trained(tmp_path, **settings):
     """(state before, state after, run) of one epoch."""
     recipe = Recipe().replace(**settings)
-    before = setup.prepare(recipe).fresh_model().state_dict()
+    before = setup.prepare(recipe).model().state_dict()
     run = api.run(recipe=recipe, runs=tmp_path)
     after = {k: torch.from_numpy(v) for k, v in run.record.weights().items()}
     return before, after, run
@@ -51,7 +51,7 @@ def test_freeze_until_a_layer(tmp_path):
 
 
 def test_frozen_batch_norm_stays_in_eval_mode_and_the_rest_trains():
-    model = setup.prepare(Recipe().replace(**CNN, freeze_until="4")).fresh_model()
+    model = setup.prepare(Recipe().replace(**CNN, freeze_until="4")).model()
     freezing.train_mode(model)
     norms = [m for m in model if isinstance(m, nn.BatchNorm2d)]
     assert [m.training for m in norms] == [False, True]
@@ -59,7 +59,7 @@ def test_frozen_batch_norm_stays_in_eval_mode_and_the_rest_trains():
 
 
 def test_layers_that_cannot_be_frozen_until():
-    model = setup.prepare(Recipe(model="resnet18", limit=20)).fresh_model()
+    model = setup.prepare(Recipe(model="resnet18", limit=20)).model()
     with pytest.raises(UnknownName, match="Did you mean 'layer3'"):
         freezing.freeze(model, "layers3")
     with pytest.raises(ModelError, match="freezes nothing"):
@@ -72,8 +72,8 @@ def test_layers_that_cannot_be_frozen_until():
 def test_another_rate_for_the_backbone():
     recipe = Recipe().replace(**CNN, lr_backbone=0.001, schedule="cosine")
     ready = setup.prepare(recipe)
-    model = ready.fresh_model()
-    opt = optimizers(ready.task, model, recipe, ready.backend)["model"]
+    model = ready.model()
+    opt = ready.optimizers(model)["model"]
     rates = {id(p): group["lr"] for group in opt.param_groups for p in group["params"]}
     assert rates[id(model[12].weight)] == 0.01
     assert rates[id(model[0].weight)] == pytest.approx(0.001)
@@ -105,7 +105,7 @@ def test_the_command_says_flags():
 
 
 def test_stages_from_the_head_backwards():
-    model = setup.prepare(Recipe().replace(**CNN)).fresh_model()
+    model = setup.prepare(Recipe().replace(**CNN)).model()
     model.requires_grad_(True)
     opened = []
     for count in range(5):
@@ -120,7 +120,7 @@ def test_stages_from_the_head_backwards():
 
 @pytest.mark.parametrize(("model", "names"), [("resnet18", "conv1 layer1 layer2 layer3 layer4"), ("nanovit", "")])
 def test_an_encoder_is_taken_apart_and_a_layer_of_blocks_is_not(model, names):
-    network = setup.prepare(Recipe(model=model, limit=20)).fresh_model()
+    network = setup.prepare(Recipe(model=model, limit=20)).model()
     inside = {id(p) for p in freezing.head(network).parameters()}
     own = [name for name, p in network.named_parameters() if id(p) not in inside]
     starts = [own[i] for i in freezing.stages(network)]
@@ -135,15 +135,15 @@ def test_gradual_unfreezing_moves_stage_after_stage_and_resumes_bit_for_bit(tmp_
     recipe = Recipe().replace(**{**CNN, "epochs": 5}, unfreeze_every=2)
     seen, real = [], Record.write_checkpoint
 
-    def kept(self, state, save):
+    def kept(self, state, rows, save):
         seen.append({k: v.clone() for k, v in state["model"].items()})
-        real(self, state, save)
+        real(self, state, rows, save)
         if len(seen) == 3 and self.folder.parent.name == "b":
             raise KeyboardInterrupt
 
     monkeypatch.setattr(Record, "write_checkpoint", kept)
     whole = api.run(recipe=recipe, runs=tmp_path / "a")
-    first = setup.prepare(recipe).fresh_model().state_dict()
+    first = setup.prepare(recipe).model().state_dict()
     for key, value in seen[1].items():  # after two epochs the head alone has moved, running statistics included
         assert torch.equal(value, first[key]) == (not key.startswith("12.")), key
     for key, value in seen[3].items():

@@ -11,13 +11,12 @@ from sklearn.preprocessing import StandardScaler
 from replab import api
 from replab.errors import ModelError, RecipeError
 from replab.models.adapt import freezing, heads
-from replab.records.progress import Progress
+from replab.records.events import Events
 from replab.report import write as report
 from replab.settings.recipe import Recipe
 from replab.tasks.classify import Classify
-from replab.training import cost, features
-from replab.training import experiment as setup
-from replab.training.loop import watching_batches
+from replab.training import cost
+from replab.training import prepare as setup
 
 CNN = {"model": "cnn", "params": {"channels": [4, 8], "hidden": 16}, "limit": 90, "freeze": True}
 SEARCH = {"trials": 3, "fraction": 1.0, "min_validation": 20}
@@ -86,15 +85,15 @@ def test_a_run_searches_its_one_knob_and_is_reported(tmp_path, head, knob):
 @pytest.mark.parametrize("head", ["linear", "mlp", "logistic", "knn"])
 def test_a_fixed_head_gives_the_same_logits_on_features_and_behind_the_backbone(head):
     ready = setup.prepare(Recipe().replace(**CNN, head=head))
-    learner = features.learner(ready, Progress(quiet=True))
-    small, data = learner.fresh_model(), learner.data
+    learner = ready.learner(Events())
+    small, data = learner.model(), learner.data
     if head in ("logistic", "knn"):
         recipe = ready.recipe.replace(weight_decay=1e-4, neighbours=5)
         small.fit_once(data.train.pixels, data.train.labels, ready.task, recipe)
-    model = ready.fresh_model()
+    model = ready.model()
     freezing.head(model).load_state_dict(small.state_dict())
     model.eval(), small.eval()
-    batch = next(iter(watching_batches(model, ready.recipe, ready.data.train, ready.data.test, "cpu").epoch(0)))
+    batch = next(iter(ready.batches(ready.data.test, model).epoch(0)))
     with torch.no_grad():
         torch.testing.assert_close(small(torch.from_numpy(data.test.pixels)), model(batch.x), atol=1e-5, rtol=0)
 

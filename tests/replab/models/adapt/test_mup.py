@@ -16,7 +16,7 @@ from replab.models.adapt import freezing, mup
 from replab.report import write as report
 from replab.search import transfer
 from replab.settings.recipe import Recipe
-from replab.training import experiment as setup
+from replab.training import prepare as setup
 
 BASE = {
     "mlp": {"widths": [64, 64]},
@@ -71,14 +71,14 @@ def by_their_package(model, width):
         freezing.set_module(network, name, new)
         return network
 
-    network, base = (with_readout(ready(model, w, on=False).fresh_model()) for w in (width, 64))
+    network, base = (with_readout(ready(model, w, on=False).model()) for w in (width, 64))
     return theirs.set_base_shapes(network, base)
 
 
 @pytest.mark.parametrize("model", ["mlp", "cnn"])
 def test_starts_rates_and_training_are_those_of_the_mup_package(model):
     here = ready(model, 128)
-    own, other = here.fresh_model(), by_their_package(model, 128)
+    own, other = here.model(), by_their_package(model, 128)
     for (name, value), wanted in zip(own.state_dict().items(), other.state_dict().values()):
         torch.testing.assert_close(value, wanted, msg=name)
     x = torch.from_numpy(here.data.train.pixels).float() / 255 - 0.5
@@ -96,7 +96,7 @@ def test_starts_rates_and_training_are_those_of_the_mup_package(model):
 
 
 def test_nanovits_rates_are_those_of_the_mup_package():
-    own, other = ready("nanovit", 128).fresh_model(), by_their_package("nanovit", 128)
+    own, other = ready("nanovit", 128).model(), by_their_package("nanovit", 128)
     optimizer = theirs.MuAdam(other.parameters(), lr=1.0)
     wanted = {id(p): group["lr"] for group in optimizer.param_groups for p in group["params"]}
     by_name = {name: wanted[id(p)] for name, p in other.named_parameters()}
@@ -113,8 +113,8 @@ def test_nanovits_rates_are_those_of_the_mup_package():
 
 def test_shares_of_the_rate_and_starts():
     here = ready("mlp", 256)
-    model = here.fresh_model()
-    plain = ready("mlp", 256, on=False).fresh_model()
+    model = here.model()
+    plain = ready("mlp", 256, on=False).model()
     first, hidden, last = model[1], model[3], model[5]
     assert [hasattr(layer, "lr_shares") for layer in (first, hidden, last)] == [False, True, False]
     assert hidden.lr_shares == {"weight": 0.25}
@@ -128,7 +128,7 @@ def test_shares_of_the_rate_and_starts():
 
 def test_attention_is_scaled_by_one_over_d():
     here = ready("nanovit", 256)
-    attention = here.fresh_model().encoder.layers[0].self_attn
+    attention = here.model().encoder.layers[0].self_attn
     packed = attention.parametrizations.in_proj_weight
     original = packed.original
     assert packed.lr_shares == {"original": 0.25}

@@ -11,7 +11,7 @@ from replab.errors import ModelError, UnknownName
 from replab.models.adapt import freezing
 from replab.models.pretrained import backbones, weights
 from replab.settings.recipe import Recipe
-from replab.training import experiment as setup
+from replab.training import prepare as setup
 
 SMALL = {"side": 32}  # shufflenet is quick at this size
 
@@ -60,14 +60,14 @@ def test_resnet18_takes_imagenet_weights_but_for_stem_and_head(tmp_path, monkeyp
     torch.save(theirs.state_dict(), tmp_path / "r.pth")
     monkeypatch.setattr(backbones, "fetched", lambda model: tmp_path / "r.pth")
     ready = setup.prepare(Recipe(model="resnet18", pretrained=True, normalise="backbone", limit=20))
-    made = ready.fresh_model().state_dict()
+    made = ready.model().state_dict()
     assert torch.equal(made["net.layer3.0.conv2.weight"], theirs.state_dict()["layer3.0.conv2.weight"])
-    assert set(ready.weights_summary().new) == {"conv1.weight", "fc.weight", "fc.bias"}
+    assert set(ready.weights_summary.new) == {"conv1.weight", "fc.weight", "fc.bias"}
     by_path = Recipe(model="resnet18", weights=str(tmp_path / "r.pth"), limit=20)
     with pytest.raises(ModelError, match=r"conv1\.weight is .* only fc may differ"):  # another ResNet-18's
         setup.prepare(by_path)
     monkeypatch.setattr(weights, "digest", lambda path: "f37072fd" + 56 * "0")  # the published file, kept elsewhere
-    assert setup.prepare(by_path).weights_summary().new == ready.weights_summary().new
+    assert setup.prepare(by_path).weights_summary.new == ready.weights_summary.new
 
 
 def test_any_classifier_of_torchvisions_runs_on_small_gray_images(tmp_path):
@@ -82,7 +82,7 @@ def test_any_classifier_of_torchvisions_runs_on_small_gray_images(tmp_path):
     again = setup.prepare(
         Recipe(model="torchvision:shufflenet_v2_x0_5", params=SMALL, limit=40, weights=str(run.folder))
     )
-    assert not again.weights_summary().new
+    assert not again.weights_summary.new
 
 
 def test_a_name_that_is_not_there():
@@ -129,7 +129,7 @@ def test_the_published_finetuning_and_probe_are_recipes(tmp_path, monkeypatch):
     monkeypatch.setattr(backbones, "fetched", lambda model: tmp_path / "r.pth")
     row = published().rows["notes/resnet18-finetune"]
     assert row.recipe.normalise.startswith("0.4914")  # CIFAR's, as published: not the backbone's
-    made = setup.prepare(row.recipe.replace(data="digits", normalise="dataset", limit=20)).fresh_model()
+    made = setup.prepare(row.recipe.replace(data="digits", normalise="dataset", limit=20)).model()
     gray = 2 * 9 * 64  # the stem has one channel here, and three there
     assert sum(p.numel() for p in made.parameters() if p.requires_grad) == row.parameters - gray
     probe = published().rows["notes/vit-b16-probe"].recipe

@@ -9,7 +9,7 @@ from replab.report import write as report
 from replab.runs.audit import audit
 from replab.runs.run import finished_runs
 from replab.settings.recipe import Recipe
-from replab.training import experiment as setup
+from replab.training import prepare as setup
 
 CNN = {"model": "cnn", "params": {"channels": [4, 8], "hidden": 16}, "lr": 0.01}
 
@@ -65,5 +65,5 @@ def test_a_head_of_other_classes_is_not_loaded_though_it_would_fit(pretrained):
         setup.prepare(Recipe().replace(**CNN, weights=str(pretrained.folder), classes=list(names)))
         for names in ("01234", "56789")
     )
-    assert not same.weights_summary().new
-    assert set(other.weights_summary().new) == {"12.weight", "12.bias"} == set(other.weights_summary().unused)
+    assert not same.weights_summary.new
+    assert set(other.weights_summary.new) == {"12.weight", "12.bias"} == set(other.weights_summary.unused)

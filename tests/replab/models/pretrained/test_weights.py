@@ -5,6 +5,7 @@ import pickle
 
 import pytest
 import torch
+from listening import Lines
 from safetensors.torch import save_file
 
 from replab import api
@@ -12,8 +13,9 @@ from replab.data.images import ImageSpec
 from replab.errors import ModelError, UnknownName
 from replab.models.pretrained import weights
 from replab.models.registry import MODELS
+from replab.records.events import Events
 from replab.settings.recipe import Recipe
-from replab.training import experiment as setup
+from replab.training import prepare as setup
 
 CNN = {"channels": [4, 8], "hidden": 16}
 
@@ -35,12 +37,12 @@ def saved(tmp_path):
 def test_all_but_the_head_of_other_classes_is_loaded(saved, name):
     folder, model = saved
     ready = setup.prepare(Recipe(model="cnn", params=CNN, limit=60, weights=str(folder / name)))
-    made = ready.fresh_model()
+    made = ready.model()
     for key, value in made.state_dict().items():
         if not key.startswith("12."):
             assert torch.equal(value, model.state_dict()[key]), key
     assert made[12].out_features == 10
-    summary = ready.weights_summary()
+    summary = ready.weights_summary
     assert set(summary.new) == {"12.weight", "12.bias"} == set(summary.unused)
     assert summary.sentence().startswith(f"weights: {len(summary.loaded)} tensors loaded, 2 new (12.weight, 12.bias)")
 
@@ -112,10 +114,10 @@ def test_what_is_no_file_of_weights_is_one_line(tmp_path, refuses):
 
 
 def test_an_earlier_run_by_its_id(finished_run, tmp_path):
-    lines = []
+    lines = Lines()
     run = api.run(
         "mlp", weights=finished_run.id, params={"widths": [16]}, limit=60, lr=1e-3, epochs=1,
-        runs=finished_run.folder.parent, say=lines.append, head="linear",
+        runs=finished_run.folder.parent, events=Events(lines), head="linear",
     )  # fmt: skip
     assert any("4 tensors loaded, none new" in line for line in lines)
     assert run.recipe.weights == str(finished_run.folder)

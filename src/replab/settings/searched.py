@@ -1,0 +1,83 @@
+"""What a recipe leaves to a search: which settings, between which bounds, and how a trial's values go back into it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from replab.errors import RecipeError, UnknownName
+from replab.settings.recipe import Recipe
+
+# settings a search may vary, besides a model's own parameters
+RECIPE_KEYS = ("lr", "weight_decay", "batch_size", "momentum", "label_smoothing", "neighbours")
+
+
+@dataclass(frozen=True)
+class Range:
+    low: float
+    high: float
+    log: bool
+    whole: bool = False  # whole numbers only
+
+
+@dataclass(frozen=True)
+class Choice:
+    values: tuple[Any, ...]
+
+
+def searched(recipe: Recipe) -> dict[str, Range | Choice]:
+    """The learning rate unless it is given, and what `search.space` declares."""
+    found: dict[str, Range | Choice] = {}
+    if recipe.lr is None and "lr" not in recipe.search.space:
+        found["lr"] = Range(*recipe.search.lr, log=True)
+    for key, choices in recipe.search.space.items():
+        found[key] = _declared(key, choices)
+    return found
+
+
+def _declared(key: str, choices: Any) -> Range | Choice:
+    """[low, high] of two numbers is a range (logarithmic when wide and positive), any other list is a choice."""
+    if not isinstance(choices, (list, tuple)) or not choices:
+        raise RecipeError(f"search.space.{key} must be [low, high] or a list of choices, got {choices!r}")
+    numbers = all(isinstance(c, (int, float)) and not isinstance(c, bool) for c in choices)
+    if not numbers or len(choices) != 2:
+        return Choice(tuple(choices))
+    low, high = choices
+    if low >= high:
+        raise RecipeError(f"search.space.{key} = [low, high] needs low < high, got {list(choices)}")
+    return Range(low, high, log=low > 0 and high / low >= 10, whole=all(isinstance(c, int) for c in choices))
+
+
+def wanted_trials(recipe: Recipe) -> int:
+    """With nothing to choose but the epochs, one trial tells them."""
+    return recipe.search.trials if searched(recipe) else 1
+
+
+def apply(recipe: Recipe, params: Mapping[str, Any]) -> Recipe:
+    """The recipe with a trial's values in their places: training's own settings, else the model's parameters."""
+    own = {k: v for k, v in params.items() if k in RECIPE_KEYS}
+    model = {k: _named(v, recipe.search.space.get(k)) for k, v in params.items() if k not in RECIPE_KEYS}
+    return recipe.replace(**own, params={**recipe.params, **model})
+
+
+def category(value: Any) -> Any:
+    """A choice as a trial keeps it: plain values as they are, a list or table by its repr."""
+    return repr(value) if isinstance(value, (list, dict)) else value
+
+
+def _named(value: Any, choices: Any) -> Any:
+    """The choice that a trial's value stands for."""
+    return next((c for c in choices or () if isinstance(c, (list, dict)) and repr(c) == value), value)
+
+
+def check_space(recipe: Recipe, model_params: set[str]) -> None:
+    """Refuse a declared search key that neither training nor the model knows, and values a recipe may not have."""
+    for key in recipe.search.space:
+        if key not in RECIPE_KEYS and key not in model_params:
+            known = [*RECIPE_KEYS, *sorted(model_params)]
+            raise UnknownName("search parameter", key, known, "known: " + ", ".join(known))
+    searched(recipe)
+    for key, choices in recipe.search.space.items():
+        for value in choices:  # the ends of a range too
+            apply(recipe, {key: value})

@@ -1,0 +1,136 @@
+"""From a recipe to an Experiment: images loaded, model found and tried on a batch, task and device picked.
+
+All that cannot work is refused here, before a folder is made. Nothing is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from hashlib import sha256
+from typing import Any
+
+from replab import tasks
+from replab.backends import backend as backends
+from replab.data.augment.steps import mixes_labels, parse
+from replab.data.augmented_copy import with_augmented_copy
+from replab.data.images import Dataset
+from replab.data.load import load
+from replab.errors import DataError, ModelError, RecipeError, ReplabError, RunError
+from replab.models import loader
+from replab.models.adapt import heads
+from replab.models.pretrained import backbones, weights
+from replab.models.trust import Trust, allowed
+from replab.records.record import Record
+from replab.settings.recipe import Recipe
+from replab.settings.searched import check_space
+from replab.training import features
+from replab.training.evaluate import to_backend
+from replab.training.experiment import Experiment, prefers_channels_last
+
+
+def prepare(
+    recipe: Recipe,
+    model: str | Callable[..., Any] | None = None,
+) -> Experiment:
+    """Everything a run needs, checked."""
+    recipe = heads.settle(recipe)
+    backend = backends.get(recipe.backend)
+    device = backends.pick_device(recipe.device, recipe.backend)
+    source = loader.find(model if model is not None else recipe.model, backend)
+    data = load(
+        recipe.data, size=recipe.size, seed=recipe.seed, limit=recipe.limit, classes=recipe.classes,
+        per_class=recipe.per_class,
+    )  # fmt: skip
+    if recipe.augmented_copy:
+        data = with_copy(data, recipe.augmented_copy, recipe.seed)
+    task = tasks.make(recipe, data.spec, backend.lib, source.build)
+    _check_labels(recipe, task, data)
+    check_space(recipe, loader.parameters(source))
+    initial = None
+    if recipe.pretrained or recipe.weights:
+        initial = weights.read(recipe.weights or backbones.fetched(source.name))
+        if recipe.normalise == "backbone" and initial.normalise:
+            recipe = recipe.replace(normalise=initial.normalise)
+    return _tried(Experiment(recipe, data, source, backend, device, task, initial=initial))
+
+
+def with_copy(data: Dataset, augment: str, seed: int) -> Dataset:
+    """The training images and a fixed augmented copy of each: other images, so another fingerprint."""
+    mark = sha256(f"{data.fingerprint} augmented copy {augment} seed {seed}".encode()).hexdigest()
+    return replace(data, train=with_augmented_copy(data.train, augment, seed), fingerprint=mark)
+
+
+def _check_labels(recipe: Recipe, task: Any, data: Dataset) -> None:
+    if task.needs_labels and data.train.labels is None:
+        raise DataError(
+            f"{recipe.data} has no class folders, and {task.name} needs labels; use CLASS/image.png folders"
+        )
+    if not task.mixes_labels and mixes_labels(parse(recipe.augment)):
+        raise RecipeError(
+            f"mixup and cutmix mix labels, which {task.name} does not learn from, got --augment"
+            f" {','.join(recipe.augment)}; leave them out"
+        )
+
+
+def _tried(experiment: Experiment) -> Experiment:
+    """The experiment after one batch through its model, with what task and model leave no choice about settled."""
+    model, summary = experiment.begin(experiment.recipe)
+    recipe = tasks.settle(experiment.recipe, experiment.task, model)
+    experiment = replace(experiment, recipe=recipe, weights_summary=summary)
+    try:
+        _try_on_a_batch(experiment, model)
+    except ModelError:
+        if not prefers_channels_last(model):
+            raise
+        experiment = replace(experiment, channels_last=False)
+        model = experiment.model()
+        _try_on_a_batch(experiment, model)
+    experiment = features.frozen(experiment)
+    experiment.tried.append(model)
+    return experiment
+
+
+def _try_on_a_batch(experiment: Experiment, model: Any) -> None:
+    """One batch through the model in eval mode: a shape that does not fit is found now."""
+    name, data = experiment.source.name, experiment.data
+    if experiment.recipe.head != "knn" and not all(experiment.task.parts(model).values()):
+        raise ModelError(f"{name} has no parameters to train; a module with at least one layer is needed")
+    images = data.train.subset(slice(0, min(4, len(data.train))))
+    batch = next(iter(experiment.batches(images, model, shuffled=True).epoch(1)))
+    batch = to_backend(batch, experiment.backend)
+    model.eval()
+    try:
+        with experiment.backend.lib.no_grad():
+            output = model(batch.x)
+    except ReplabError:
+        raise
+    except Exception as error:
+        text = " ".join(str(error).split())[:200]
+        raise ModelError(
+            f"{name} does not take images of {data.spec}; --size resizes ({type(error).__name__}: {text})"
+        ) from error
+    experiment.task.check_output(name, output, batch, data.spec)
+
+
+def reopen(
+    record: Record,
+    model: str | Callable[..., Any] | None = None,
+    trust: Trust = False,
+    notice: Callable[[str], None] = lambda text: None,
+) -> Experiment:
+    """The experiment a run was made with. Code that the run names is imported only if this user named or trusted it."""
+    import torch
+
+    threads = record.read_json("environment.json", {}).get("threads")
+    if threads:
+        torch.set_num_threads(int(threads))  # sums in another order round otherwise
+    seen = record.read_json("input.json", {})
+    recipe = record.recipe()
+    if record.has("model.safetensors"):  # trained: what it began with is not needed again
+        recipe = recipe.replace(pretrained=False, weights="")
+    experiment = prepare(recipe, allowed(recipe.model, record, trust, notice) if model is None else model)
+    initial = experiment.initial
+    if initial is not None and seen.get("weights_sha256") not in (None, initial.sha256):
+        raise RunError(f"{initial.origin} is not the file run {record.id} began with; start a new run")
+    return experiment
