@@ -41,16 +41,6 @@ RANK = {name: rank for rank, room in enumerate(ROOMS) for name in room}
 ONE_FILE_PER_ENTRY = {"models/zoo", "figures", "data/sources", "replication/packs"}
 MOST_FILES = 13  # of any other folder, __init__.py apart
 
-# Imports that still point the wrong way. An entry that is no longer needed fails too.
-WRONG_WAYS: set[tuple[str, str]] = {
-    ("replab.data.inspect", "replab.figures.gallery"),
-    ("replab.runs.run", "replab.api"),
-    ("replab.runs.run", "replab.pipeline"),
-    ("replab.training.cost", "replab.search.search"),
-    ("replab.training.experiment", "replab.search.search"),
-    ("replab.training.features", "replab.search.search"),
-}
-
 
 @cache
 def modules() -> dict[str, Path]:
@@ -87,10 +77,8 @@ def test_every_module_stands_in_a_room():
 
 def test_imports_point_up_the_list_of_rooms():
     all_ = {(a, b) for a in modules() for b in imports(a)}
-    new = sorted(f"{a} imports {b}" for a, b in all_ - WRONG_WAYS if RANK[room(a)] < RANK[room(b)])
+    new = sorted(f"{a} imports {b}" for a, b in all_ if RANK[room(a)] < RANK[room(b)])
     assert not new, f"{room_order()}\n" + "\n".join(new)
-    gone = sorted(f"{a} → {b}" for a, b in WRONG_WAYS - all_)
-    assert not gone, "dissolved, to be taken off WRONG_WAYS: " + ", ".join(gone)
 
 
 def room_order() -> str:
@@ -109,8 +97,7 @@ def test_no_module_imports_itself_by_way_of_others():
         elif name not in done:
             way.append(name)
             for target in sorted(imports(name)):
-                if (name, target) not in WRONG_WAYS:
-                    visit(target)
+                visit(target)
             done.add(way.pop())
 
     for name in sorted(modules()):

@@ -13,7 +13,6 @@ from typing import Any
 from replab.records.events import Event
 
 FILE = "events.jsonl"
-LEFT_OUT = ("step",)  # thousands per epoch
 
 
 class Journal:
@@ -23,7 +22,7 @@ class Journal:
         self.path = folder / FILE
 
     def hear(self, event: Event) -> None:
-        if event.kind in LEFT_OUT:
+        if event.facts.get("what") == "epoch":  # batches: thousands per epoch
             return
         line = json.dumps({"event": event.kind, "time": round(time.time(), 3), **event.facts}, default=str)
         with open(self.path, "a", encoding="utf-8") as file:

@@ -8,7 +8,7 @@ from replab import tasks
 from replab.records.values import Values
 from replab.settings.recipe import Recipe
 from replab.settings.rules import FITTED_HEADS
-from replab.settings.words import duration
+from replab.settings.words import count, duration
 
 CONVERGED = 1e-6  # largest entry of the gradient at which a fitted logistic regression has converged
 STAGES = ("features", "search", "train", "evaluate")
@@ -41,7 +41,7 @@ def _steps(values: Values) -> list[tuple[str, str]]:
         lines.append(("unfreezing", f"the head alone, then one more stage every {chosen.unfreeze_every} epochs"))
     return [
         *lines,
-        ("learning rate", f"{chosen.lr:.4g}" + (f" (from {len(trials)} trials)" if trials else " (given)")),
+        ("learning rate", f"{chosen.lr:.4g}" + (f" (from {count(len(trials), 'trial')})" if trials else " (given)")),
         ("epochs", f"{chosen.epochs}" + (" (given)" if values.recipe.epochs else " (the best trial's best epoch)")),
         ("batch size", str(chosen.batch_size)),
         ("optimizer", _optimizer(chosen)),
@@ -87,7 +87,7 @@ def _made(values: Values) -> list[tuple[str, str]]:
         ("duration", _durations(values.seconds)),
         ("images per second", f"{_rate(values.times):,.0f} training, {inference}"),
         ("peak memory", f"{found['peak_memory'] / 2**20:,.0f} MiB"),
-        ("device", f"{environment['device']} ({environment['processor']}, {environment['threads']} threads)"),
+        ("device", f"{environment['device']} ({environment['processor']}, {count(environment['threads'], 'thread')})"),
         ("backend", values.chosen.backend),
         ("versions", ", ".join(f"{name} {version}" for name, version in versions.items())),
         ("commit", str(environment.get("commit") or "none")),

@@ -43,7 +43,7 @@ class Cost:
             parts = [once, *(f"head alone {part}" for part in parts)] if self.in_steps else [once]
         if self.search_seconds:
             limit = recipe.epochs or recipe.search.max_epochs
-            trials = f"{wanted_trials(recipe)} trials, up to {count(limit, 'epoch')}"
+            trials = f"{count(wanted_trials(recipe), 'trial')}, up to {count(limit, 'epoch')}"
             parts.append(f"search at most {duration(self.search_seconds)} ({trials})")
         if self.train_seconds is not None:
             parts.append(f"training {duration(self.train_seconds)} ({count(recipe.epochs or 0, 'epoch')})")
