@@ -1,15 +1,16 @@
-"""report, leaderboard, audit and verify: what runs have measured, and what might be wrong with it."""
+"""report, runs, leaderboard, audit and verify: what runs have measured, and what might be wrong with it."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from replab.cli.app import RESULTS, ModelFile, Quiet, RunName, Runs, TrustOption, app, asked, shown
-from replab.cli.printing import print_report, print_table
+from replab.cli.printing import print_report, print_rows, print_table
+from replab.errors import ReplabError
 
 
 @app.command(rich_help_panel=RESULTS)
@@ -21,6 +22,39 @@ def report(run: RunName, runs: Runs = None) -> None:
     loaded = api.load_run(run, runs)
     write(loaded.record)
     print_report(loaded, quiet=False)
+
+
+@app.command("runs", rich_help_panel=RESULTS)
+def list_runs(runs: Runs = None) -> None:
+    """List every run, finished or not, and how far it came."""
+    from replab.records.record import Record, runs_folder
+
+    folder = runs_folder(runs)
+    rows = [(record.id, *describe(record)) for record in Record.all(folder)]
+    if not rows:
+        print(f"no runs in {folder}; replab run makes one")
+        return
+    print_rows(("run", "model", "data", "state", "accuracy %"), rows, right=("accuracy %",))
+
+
+def describe(record: Any) -> tuple[str, str, str, str]:
+    """Model, data, state and accuracy of a run, from the few files that say so."""
+    try:
+        recipe = record.recipe()
+        accuracy = record.read_json("metrics.json", {}).get("accuracy")
+        state = "finished" if record.has("metrics.json") else state_of(record)
+    except ReplabError as error:
+        return "–", "–", f"damaged: {error}", "–"
+    return recipe.model, recipe.data, state, "–" if accuracy is None else f"{accuracy * 100:.2f}"
+
+
+def state_of(record: Any) -> str:
+    """Where an unfinished run stands."""
+    if record.has("model.safetensors"):
+        return "trained, not evaluated"
+    if record.has("chosen.toml"):
+        return f"training: {len(record.read_lines('epochs.jsonl'))} of {record.chosen().epochs} epochs"
+    return f"searching: {len(record.trials())} of {record.recipe().search.trials} trials"
 
 
 @app.command(rich_help_panel=RESULTS)

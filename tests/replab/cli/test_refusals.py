@@ -19,6 +19,8 @@ ANSWERS = {  # command → what it prints
     "models": "1,147,914 parameters",
     "datasets": "fashion-mnist",
     f"leaderboard --runs {OLD_RUNS}": "against the best",
+    f"runs --runs {OLD_RUNS}": "training: ",
+    "runs --runs none": "no runs in none; replab run makes one",
     "leaderboard --runs none": "no finished runs",
     "replicate --list": "lab9/resnet9",
 }
