@@ -142,7 +142,8 @@ def worst(share: np.ndarray, classes: Sequence[str], count: int = 6) -> str:
     order = np.argsort(-wrong, axis=None, kind="stable")[:count]
     pairs = [divmod(int(place), len(classes)) for place in order]
     words = [
-        f"{style.plain(classes[row])} → {style.plain(classes[column])} {wrong[row, column]:.0f} %"
+        f"{style.plain(style.short(classes[row], 24))} → {style.plain(style.short(classes[column], 24))}"
+        f" {wrong[row, column]:.0f} %"
         for row, column in pairs
         if wrong[row, column] > 0
     ]

@@ -52,8 +52,13 @@ def log_softmax(logits: np.ndarray) -> np.ndarray:
 
 
 def surety(logits: np.ndarray) -> np.ndarray:
-    """The log probability of each image's most likely class, (N,)."""
-    return _joined(log_softmax(block.astype(np.float64)).max(1) for block in _blocks(logits))
+    """The log probability of each image's most likely class, (N,): the largest of its log_softmax."""
+    found = []
+    for block in _blocks(logits):
+        shifted = block.astype(np.float64)
+        shifted -= shifted.max(1, keepdims=True)
+        found.append(-np.log(np.exp(shifted, out=shifted).sum(1)))
+    return _joined(found)
 
 
 def log_likelihood(logits: np.ndarray, labels: np.ndarray) -> np.ndarray:
