@@ -173,7 +173,7 @@ def extractor(by: Any, ready: Any) -> Any:
 def weights_hash(run: Any) -> str:
     from hashlib import sha256
 
-    return sha256(run.record.path("model.safetensors").read_bytes()).hexdigest()
+    return sha256(run.record.read_bytes("model.safetensors")).hexdigest()
 
 
 def lines(found: dict[str, Any]) -> list[str]:

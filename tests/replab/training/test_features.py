@@ -212,8 +212,8 @@ def test_a_run_killed_in_training_resumes_on_the_head(tmp_path, monkeypatch):
     whole = api.run(recipe=recipe, runs=tmp_path / "a")
     real, count = Record.write_checkpoint, []
 
-    def killed(self, state, save):
-        real(self, state, save)
+    def killed(self, state, rows, save):
+        real(self, state, rows, save)
         count.append(1)
         if len(count) == 2:
             raise KeyboardInterrupt
