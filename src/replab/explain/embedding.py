@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from replab.errors import RunError
-from replab.models.adapt import freezing
 from replab.tasks.tsne import FEWEST
 from replab.training import features
 
@@ -18,15 +17,7 @@ def penultimate(run: Any, images: int, model: Any = None) -> tuple[np.ndarray, n
         raise RunError(f"t-SNE needs at least {FEWEST} images, got {images}")
     if run.chosen.backend != "torch" or run.input.get("task") != "classify":
         raise RunError(f"run {run.id} is not a torch classifier; embed looks into those")
-    network = run.model(model)
-    ready = run._ready
+    ready, network = run.reopened(model), run.model(model)
     labels, said = run.predictions["labels"], run.predictions["logits"].argmax(1)
     chosen = np.sort(np.random.default_rng(run.chosen.seed).permutation(len(labels))[:images])
-    kept: list[np.ndarray] = []
-    head = freezing.head(network)
-    handle = head.register_forward_pre_hook(lambda module, args: kept.append(args[0].flatten(1).float().cpu().numpy()))
-    try:
-        features.features_of(ready, network, ready.data.test.subset(chosen))
-    finally:
-        handle.remove()
-    return np.concatenate(kept), labels[chosen], said[chosen]
+    return features.penultimate(ready, network, ready.data.test.subset(chosen)), labels[chosen], said[chosen]

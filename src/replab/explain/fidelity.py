@@ -5,6 +5,7 @@ Each distance is printed between its floor (real training against real test imag
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -145,27 +146,19 @@ def train_on_samples(run: Any, by: Any, ready: Any, made: np.ndarray, seed: int)
     return found
 
 
-def extractor(by: Any, ready: Any) -> Any:
-    """pixels → what enters the classifier's last linear layer, (N, features) float64."""
-    import torch
-
+def extractor(by: Any, ready: Any) -> Callable[[np.ndarray], np.ndarray]:
+    """pixels → what enters the classifier's head, (N, features) float64."""
     from replab.data.images import Images
     from replab.errors import RunError
+    from replab.training.features import penultimate
 
     model = by.model()
-    linear = [m for m in model.modules() if isinstance(m, torch.nn.Linear)]
-    if not linear or ready.task.name != "classify":
+    if ready.backend.name != "torch" or ready.task.name != "classify":
         raise RunError(f"run {by.id} has no linear head whose features could be taken; use a classifier such as cnn")
 
     def look(pixels: np.ndarray) -> np.ndarray:
-        kept: list[np.ndarray] = []
-        hook = linear[-1].register_forward_pre_hook(lambda _, x: kept.append(x[0].detach().double().cpu().numpy()))
         shown = Images(pixels, np.zeros(len(pixels), np.int64), ready.data.train.classes, (), ())
-        try:
-            ready.evaluate(model, shown, by.normalised(), trained_on=shown)
-        finally:
-            hook.remove()
-        return np.concatenate(kept)
+        return penultimate(ready, model, shown, by.normalised(), shown).astype(np.float64)
 
     return look
 

@@ -188,9 +188,37 @@ def frozen(experiment: Experiment) -> Experiment:
     return experiment
 
 
-def features_of(experiment: Experiment, body: nn.Module, images: Images) -> np.ndarray:
+def penultimate(
+    experiment: Experiment,
+    model: nn.Module,
+    images: Images,
+    recipe: Recipe | None = None,
+    trained_on: Images | None = None,
+) -> np.ndarray:
+    """(N, D) float32: what enters the head of a whole model, whatever layers follow the head."""
+    entered: list[np.ndarray] = []
+
+    def keep(module: nn.Module, args: tuple[torch.Tensor, ...]) -> None:
+        entered.append(args[0].flatten(1).float().cpu().numpy())
+
+    hook = freezing.head(model).register_forward_pre_hook(keep)
+    try:
+        features_of(experiment, model, images, recipe, trained_on)
+    finally:
+        hook.remove()
+    return np.concatenate(entered)
+
+
+def features_of(
+    experiment: Experiment,
+    body: nn.Module,
+    images: Images,
+    recipe: Recipe | None = None,
+    trained_on: Images | None = None,
+) -> np.ndarray:
     """(N, D) float32, in batches on the device."""
-    batches = experiment.batches(images, body, experiment.recipe.replace(batch_size=BATCH))
+    recipe = recipe or experiment.recipe.replace(batch_size=BATCH)
+    batches = experiment.batches(images, body, recipe, trained_on=trained_on)
     with torch.inference_mode(), experiment.backend.autocast(experiment.device):
         return np.concatenate([body(batch.x).float().cpu().numpy() for batch in batches.epoch(0)])
 
