@@ -26,8 +26,11 @@ def run(
 ) -> None:
     """Search, train, evaluate and report: MODEL on --data (cnn on digits by default)."""
     from replab import preflight
+    from replab.records.trackers.base import tracker
 
     preflight.requested(model, recipe=recipe, runs=runs, **settings)
+    for name in track or ():
+        tracker.check(name)
     from replab import api
 
     finished = api.run(

@@ -11,6 +11,10 @@ from replab.settings.rules import FITTED_HEADS
 from replab.settings.words import count, duration
 
 CONVERGED = 1e-6  # largest entry of the gradient at which a fitted logistic regression has converged
+SHOWN = (  # settings with a line of their own
+    "model", "params", "data", "seed", "batch_size", "optimizer", "lr", "epochs", "schedule", "unfreeze_every", "head",
+    "neighbours", "metric", "backend", "device",
+)  # fmt: skip
 STAGES = ("features", "search", "train", "evaluate")
 
 
@@ -19,7 +23,7 @@ def facts(values: Values) -> list[tuple[str, str]]:
     chosen = values.chosen
     lines = tasks.of_run(values.task).section(values)
     lines += _head(values) if chosen.head in FITTED_HEADS else _steps(values)
-    lines += [*_model(values), *_made(values)]
+    lines += [*_settings(chosen), *_model(values), *_made(values)]
     return lines + [("cut", cut) for cut in values.cuts]
 
 
@@ -44,16 +48,14 @@ def _steps(values: Values) -> list[tuple[str, str]]:
         ("learning rate", f"{chosen.lr:.4g}" + (f" (from {count(len(trials), 'trial')})" if trials else " (given)")),
         ("epochs", f"{chosen.epochs}" + (" (given)" if values.recipe.epochs else " (the best trial's best epoch)")),
         ("batch size", str(chosen.batch_size)),
-        ("optimizer", _optimizer(chosen)),
+        ("optimizer", f"{chosen.optimizer}, schedule {chosen.schedule}"),
     ]
 
 
-def _optimizer(chosen: Recipe) -> str:
-    words = [chosen.optimizer, f"schedule {chosen.schedule}"]
-    for key in ("momentum", "weight_decay", "clip_value", "clip_norm", "label_smoothing"):
-        if getattr(chosen, key):
-            words.append(f"{key.replace('_', ' ')} {getattr(chosen, key):g}")
-    return ", ".join([*words, *(f"augment {a}" for a in chosen.augment)])
+def _settings(chosen: Recipe) -> list[tuple[str, str]]:
+    """Every other setting that is not at its default: a new one appears here by itself."""
+    others = chosen.described(without=SHOWN)
+    return [("settings", ", ".join(f"{label} {text}" for label, text in others))] if others else []
 
 
 def _model(values: Values) -> list[tuple[str, str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -92,10 +92,10 @@ class Recipe:
         label="training images per class", way_out="leave it out for all images",
     )  # fmt: skip
     seed: int = setting(3407, "decides every random draw", MACHINE, at_least=0, at_most=2**32 - 1)
-    batch_size: int = setting(128, "images per training step", TRAINING, at_least=1)
+    batch_size: int = setting(128, "images per training step", TRAINING, at_least=1, searchable=True)
     optimizer: str = setting("adam", "how weights are updated", TRAINING, choices=choices.OPTIMIZERS)
     lr: float | None = setting(
-        None, "learning rate; left out: searched", TRAINING, above=0, label="learning rate",
+        None, "learning rate; left out: searched", TRAINING, above=0, searchable=True, label="learning rate",
         way_out="1e-3 is a common start",
     )  # fmt: skip
     epochs: int | None = setting(
@@ -105,8 +105,10 @@ class Recipe:
     schedule: str = setting(
         "constant", "how the learning rate changes over the epochs", TRAINING, choices=choices.SCHEDULES
     )
-    weight_decay: float = setting(0.0, "weight decay", TRAINING, at_least=0, way_out="0 turns it off")
-    momentum: float = setting(0.0, "momentum of sgd", TRAINING, at_least=0, below=1, way_out="0.9 is common")
+    weight_decay: float = setting(0.0, "weight decay", TRAINING, at_least=0, searchable=True, way_out="0 turns it off")
+    momentum: float = setting(
+        0.0, "momentum of sgd", TRAINING, at_least=0, below=1, searchable=True, way_out="0.9 is common"
+    )
     clip_value: float | None = setting(
         None, "clip each gradient value to this size", TRAINING, above=0, way_out="leave it out for no clipping"
     )
@@ -118,7 +120,13 @@ class Recipe:
         choices=choices.LOSSES,
     )  # fmt: skip
     label_smoothing: float = setting(
-        0.0, "share of a label spread over all classes", TRAINING, at_least=0, below=1, way_out="0 turns it off"
+        0.0,
+        "share of a label spread over all classes",
+        TRAINING,
+        at_least=0,
+        below=1,
+        searchable=True,
+        way_out="0 turns it off",
     )
     pretrained: bool = setting(False, "start from published ImageNet weights", FINE_TUNING)
     weights: str = setting("", "start from these weights: a .safetensors or .pth file, or an earlier run", FINE_TUNING)
@@ -137,7 +145,12 @@ class Recipe:
         choices=choices.HEADS,
     )  # fmt: skip
     neighbours: int | None = setting(
-        None, "neighbours of --head knn; left out: searched", FINE_TUNING, at_least=1, way_out="leave it out to search"
+        None,
+        "neighbours of --head knn; left out: searched",
+        FINE_TUNING,
+        at_least=1,
+        searchable=True,
+        way_out="leave it out to search",
     )
     metric: str = setting("cosine", "distance of --head knn", FINE_TUNING, choices=choices.METRICS)
     feature_cache: bool = setting(
@@ -182,9 +195,9 @@ class Recipe:
             settings.append((settings_of(Recipe)["normalise"], self.normalise))
         return command(self.model, settings, file)
 
-    def described(self) -> list[tuple[str, str]]:
-        """(label, value) of every setting that is not at its default, for reports."""
-        return [(s.label, s.text(value)) for s, value in changed(self) if value is not None]
+    def described(self, without: Collection[str] = ()) -> list[tuple[str, str]]:
+        """(label, value) of every setting that is not at its default, for reports; `without` these keys."""
+        return [(s.label, s.text(value)) for s, value in changed(self) if value is not None and s.key not in without]
 
     def to_toml(self) -> str:
         import tomli_w

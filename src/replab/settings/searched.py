@@ -8,9 +8,10 @@ from typing import Any
 
 from replab.errors import RecipeError, UnknownName
 from replab.settings.recipe import Recipe
+from replab.settings.setting import settings_of
 
 # settings a search may vary, besides a model's own parameters
-RECIPE_KEYS = ("lr", "weight_decay", "batch_size", "momentum", "label_smoothing", "neighbours")
+RECIPE_KEYS = tuple(name for name, declared in settings_of(Recipe).items() if declared.searchable)
 
 
 @dataclass(frozen=True)

@@ -36,6 +36,7 @@ class Setting:
     label: str = ""  # in reports
     flag: str = ""  # --like-this; `positional` for the model
     short: str = ""  # -d
+    searchable: bool = False  # --search may vary it
     name: str = ""
     key: str = ""  # with its table: search.trials
     default: Any = None

@@ -23,9 +23,7 @@ def many(a_run, monkeypatch):
     record.write_json("input.json", {**a_run.input, "classes": classes, "test_images": 900})
     wrong = np.flatnonzero(logits.argmax(1) != labels)[:3]
     pixels = np.zeros((len(wrong), 1, 8, 8), np.uint8)
-    record.write_predictions(
-        {"logits": logits, "labels": labels, "mistake_index": wrong, "mistake_pixels": pixels}
-    )
+    record.write_predictions({"logits": logits, "labels": labels, "mistake_index": wrong, "mistake_pixels": pixels})
     return a_run
 
 
