@@ -19,6 +19,7 @@ from torch.utils.data import DataLoader
 
 from replab.backends import backend as backends
 from replab.data.images import Dataset, Images, ImageSpec
+from replab.models.loader import find
 from replab.models.registry import MODELS
 from replab.settings.recipe import Recipe
 from replab.tasks import bound
@@ -70,7 +71,8 @@ def ours(images: Images) -> Callable[[], None]:
     if prefers_channels_last(model):
         model = model.to(memory_format=torch.channels_last)
     task = Reconstruct(torch)
-    experiment = Experiment(recipe, Dataset("some", images, images, ""), None, backend, "cpu", task)
+    data, source = Dataset("some", images, images, ""), find(recipe.model, backend)
+    experiment = Experiment(recipe, data, source, backend, "cpu", task)
     rows = experiment.fit(model)
     return lambda: next(rows) and None
 

@@ -57,7 +57,12 @@ def make(folder: Path, classes: int, images: int) -> Path:
     record.write_lines("epochs.jsonl", rows)
     record.write_lines("times.jsonl", [{"stage": "train", "seconds": 1.0, "train_seconds": 1.0, "images": images}])
     pixels = rng.integers(0, 256, (len(wrong), 3, 32, 32), dtype=np.uint8)
-    arrays = {"logits": logits, "labels": labels, "mistake_index": wrong, "mistake_pixels": pixels}
+    arrays: dict[str, np.ndarray] = {
+        "logits": logits,
+        "labels": labels,
+        "mistake_index": wrong,
+        "mistake_pixels": pixels,
+    }
     record.write_predictions(arrays)
     accuracy = float((answers == labels).mean())
     record.write_json("metrics.json", {"loss": 1.0, "accuracy": accuracy, "ece": 0.0})

@@ -15,6 +15,7 @@ from torch.utils.data import DataLoader
 
 from replab.backends import backend as backends
 from replab.data.images import Dataset, Images, ImageSpec
+from replab.models.loader import find
 from replab.models.registry import MODELS
 from replab.settings.recipe import Recipe
 from replab.tasks.classify import Classify
@@ -38,7 +39,9 @@ def published(name: str, image: ImageSpec) -> nn.Module:
 
 def learner(recipe: Recipe, images: Images) -> Experiment:
     task = Classify(torch, images.spec.classes)
-    return Experiment(recipe, Dataset("some", images, images, ""), None, backends.get("torch"), "cpu", task)
+    backend = backends.get("torch")
+    data, source = Dataset("some", images, images, ""), find(recipe.model, backend)
+    return Experiment(recipe, data, source, backend, "cpu", task)
 
 
 def plain(name: str, images: Images) -> Callable[[], None]:

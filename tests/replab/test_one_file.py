@@ -56,7 +56,7 @@ FILES = {
     "training/forgetful.py": '''
         """Sets every parameter to zero at each step"""
 
-        from replab.training.optimizers import optimizer
+        from replab.settings.choices import optimizer
 
 
         @optimizer
@@ -72,7 +72,7 @@ FILES = {
     "training/halving.py": '''
         """Half the rate of the step before"""
 
-        from replab.training.schedules import schedule
+        from replab.settings.choices import schedule
 
 
         @schedule
@@ -82,7 +82,7 @@ FILES = {
     "data/augment/blank.py": '''
         """Images of zeros"""
 
-        from replab.data.augment.steps import augmentation
+        from replab.settings.choices import augmentation
 
 
         @augmentation
@@ -128,7 +128,8 @@ FILES = {
 
         from matplotlib.figure import Figure
 
-        from replab.tasks.base import Task, task
+        from replab.settings.choices import task
+        from replab.tasks.base import Task
 
 
         @task
@@ -172,6 +173,24 @@ FILES = {
             def forward(self, x):
                 return self.picture.expand_as(x)
     ''',
+    "records/trackers/tally.py": '''
+        """How many events of each kind there were"""
+
+        import json
+        from collections import Counter
+
+        from replab.records.trackers.base import tracker
+
+
+        @tracker
+        class Tally:
+            def __init__(self, folder, recipe):
+                self.path, self.kinds = folder / "tally.json", Counter(model=recipe["model"] == "thin")
+
+            def hear(self, event):
+                self.kinds[event.kind] += 1
+                self.path.write_text(json.dumps(self.kinds))
+    ''',
     "replication/packs/toy.toml": """
         [source]
         title = "A toy"
@@ -201,7 +220,7 @@ COMMANDS = {
     "models": "models",
     "datasets": "datasets",
     "forgetful": "run thin --data stripes --optimizer forgetful --schedule halving --lr 1 --epochs 2"
-    " --batch-size 20",
+    " --batch-size 20 --track tally",
     "blank": "run thin --data stripes --augment blank --weights constant:0.25 --lr 0.1 --epochs 1",
     "average": "run canvas --data stripes --optimizer sgd --lr 0.25 --epochs 1",
     "search": "run canvas --data stripes --optimizer sgd --fast",
@@ -209,7 +228,7 @@ COMMANDS = {
 }  # fmt: skip
 
 RUNNER = """
-import contextlib, io, json, sys
+import contextlib, io, json, sys, traceback
 from replab.cli import main
 printed = {}
 for name, words in json.load(sys.stdin).items():
@@ -220,6 +239,8 @@ for name, words in json.load(sys.stdin).items():
             main()
         except SystemExit as end:
             code = end.code
+        except Exception:
+            code = traceback.format_exc()
     printed[name] = [code or 0, out.getvalue()]
 json.dump(printed, sys.__stdout__)
 """
@@ -233,7 +254,7 @@ class Used:
 
     def output(self, name: str) -> str:
         code, text = self.printed[name]
-        assert code == 0, text
+        assert code == 0, f"{code}\n{text}"
         return text
 
     def run(self, name: str) -> Path:
@@ -321,6 +342,12 @@ def test_a_task_and_its_model(used):
 def test_a_weight_source(used):
     (weight,) = load_file(used.run("blank") / "model.safetensors").values()
     np.testing.assert_array_equal(weight, 0.25)  # images of zeros have no gradient: they stay as they began
+
+
+def test_an_event_subscriber(used):
+    tally = json.loads((used.run("forgetful") / "tally.json").read_text())
+    assert (tally["model"], tally["epoch"]) == (1, 2)
+    assert tally["stage"] >= 1
 
 
 def test_a_ledger_pack(used):
