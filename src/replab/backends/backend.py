@@ -69,7 +69,7 @@ def get(name: str) -> Backend:
 
 
 def pick_device(wanted: str, backend: str) -> str:
-    """`auto` is the fastest there is; a device that is asked for and absent is an error, never a silent CPU."""
+    """`auto` is the fastest device; one that is asked for and absent is an error, never silently the CPU."""
     if backend == "mytorch":
         if wanted not in ("auto", "cpu"):
             raise RecipeError(
@@ -89,5 +89,7 @@ def pick_device(wanted: str, backend: str) -> str:
     if kind == "cuda" and ":" in wanted and not wanted.partition(":")[2].isdigit():
         raise RecipeError(f"device must be auto, cpu, cuda, cuda:N or mps, got {wanted!r}")
     if kind == "cuda" and int(wanted.partition(":")[2] or 0) >= torch.cuda.device_count():
-        raise RecipeError(f"--device {wanted} asks for a GPU that is not there: there are {torch.cuda.device_count()}")
+        raise RecipeError(
+            f"--device {wanted} asks for a GPU that does not exist; this machine has {torch.cuda.device_count()}"
+        )
     return wanted

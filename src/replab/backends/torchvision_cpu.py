@@ -1,4 +1,4 @@
-"""`from replab.torchvision_cpu import torchvision`: torchvision, also on a CPU-only torch.
+"""`from replab.backends.torchvision_cpu import torchvision`: torchvision, also on a CPU-only torch.
 
 The wheel on PyPI is a CUDA build. On a CPU-only torch its C++ library does not load, and the import stops at
 `operator torchvision::nms does not exist`. We use none of its operators: declaring two is enough.

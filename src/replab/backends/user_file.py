@@ -13,7 +13,7 @@ from replab.errors import ModelError
 
 
 def import_file(path: Path) -> ModuleType:
-    """Import a user's file where it stands: its neighbours, and its package if it is in one, can be imported too."""
+    """Import a user's file in place, so that its neighbours, and its package if it has one, can be imported too."""
     root, parts = path.parent, [path.stem]
     while (root / "__init__.py").is_file():
         parts.insert(0, root.name)
@@ -37,10 +37,10 @@ _roots: list[Path] = []  # folders of users' files, whose neighbours can be impo
 
 
 def _forget_other_roots(root: Path) -> None:
-    """Neighbours are found in this folder first, not those of the same name beside a file imported before."""
+    """Neighbours come from this folder, not from the folder of a file that was imported earlier."""
     for name in list(sys.modules):
         file, place = getattr(sys.modules[name], "__file__", None), name.replace(".", "/")
-        # below one of the folders there may be an environment with torch in it: the very place tells
+        # a folder may hold a whole environment with torch in it, so the exact path decides
         if any(other != root and file in (f"{other}/{place}.py", f"{other}/{place}/__init__.py") for other in _roots):
             del sys.modules[name]
     sys.path[:] = [str(root), *(entry for entry in sys.path if entry != str(root))]

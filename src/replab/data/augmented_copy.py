@@ -11,7 +11,7 @@ from replab.data.images import Images, moments, statistics
 
 
 def with_augmented_copy(images: Images, augment: str | Sequence, seed: int) -> Images:
-    """Originals first, then their copies in the same order. mean and std are those of all of them."""
+    """Originals first, then their copies in the same order. mean and std are those of all images together."""
     from replab.data.batches import Batches
 
     n = len(images)

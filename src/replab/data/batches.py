@@ -61,10 +61,10 @@ class Batches:
         self.size = len(images)
         self.shape = images.pixels.shape[1:]
 
-        # One row of bytes an image, in the order the batch will have in memory: gathering and scaling run
-        # over plain rows then, and channels_last costs nothing a batch.
+        # One row of bytes per image, in the memory order of the batch: gathering and scaling then run over
+        # plain rows, and channels_last costs nothing per batch.
         pixels = images.pixels.transpose(0, 2, 3, 1) if channels_last else images.pixels
-        pixels = np.require(pixels, requirements=["C", "W"])  # a copy only if it must be: torch wants both
+        pixels = np.require(pixels, requirements=["C", "W"])  # copied only if it must be: torch wants both
         rows = torch.from_numpy(pixels.reshape(self.size, math.prod(self.shape)))
         resident = self.device.type != "cuda" or rows.numel() < torch.cuda.mem_get_info(self.device)[0] / 3
         self._rows = rows.to(self.device) if resident else rows
@@ -74,7 +74,7 @@ class Batches:
         channels = self.shape[0]
         mean, std = normalise if normalise is not None else ((0.0,) * channels, (1.0,) * channels)
         if not len(mean) == len(std) == channels:
-            raise RecipeError(f"normalise needs {channels} means and stds, one a channel, got {mean}, {std}")
+            raise RecipeError(f"normalise needs {channels} means and stds, one per channel, got {mean}, {std}")
         deviation = torch.tensor(std, dtype=torch.float64)
         scale, shift = 1 / (255 * deviation), -torch.tensor(mean, dtype=torch.float64) / deviation
         self._scale, self._shift = self._row(scale), self._row(shift)
@@ -84,7 +84,7 @@ class Batches:
         return len(self._bounds())
 
     def subset(self, index: np.ndarray) -> Batches:
-        """The same way of some of the images, numbered anew."""
+        """The same batches of some of the images, which are renumbered."""
         found, chosen = copy.copy(self), torch.from_numpy(index)
         found.size, found._rows = len(index), self._rows[chosen.to(self._rows.device)]
         found._labels = None if self._labels is None else self._labels[chosen]
@@ -116,14 +116,14 @@ class Batches:
         return self._rows.index_select(0, index).pin_memory().to(self.device, non_blocking=True)
 
     def _row(self, per_channel: Tensor) -> Tensor:
-        """A number a channel → a row as long as an image's, in the same order."""
+        """One number per channel → a row as long as an image's, in the same order."""
         channels, height, width = self.shape
         order = (height, width, channels) if self.channels_last else (channels, height, width)
         shaped = per_channel if self.channels_last else per_channel.view(-1, 1, 1)
         return shaped.expand(order).reshape(-1).to(self.device, torch.float32)
 
     def _image(self, rows: Tensor) -> Tensor:
-        """(B, C*H*W) → (B, C, H, W), of whichever memory order."""
+        """(B, C*H*W) → (B, C, H, W), in either memory order."""
         channels, height, width = self.shape
         if self.channels_last:
             return rows.view(-1, height, width, channels).permute(0, 3, 1, 2)

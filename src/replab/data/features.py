@@ -1,4 +1,4 @@
-"""Features: what a frozen backbone made of images, a row of numbers each, with the images' labels and their order.
+"""Features: what a frozen backbone makes of images, one row of numbers per image, with their labels and in their order.
 
 They take the images' place in search and training: the same splits, and batches of the same images in the same
 order, so that a head learns on them what it would learn behind the backbone.

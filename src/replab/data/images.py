@@ -30,14 +30,14 @@ class Images:
     pixels: np.ndarray  # (N, C, H, W) uint8
     labels: np.ndarray | None  # (N,) int64, or None for unlabelled images
     classes: tuple[str, ...]
-    mean: tuple[float, ...]  # a channel, of pixels scaled to [0, 1]; of the training images
+    mean: tuple[float, ...]  # per channel, of the training images' pixels scaled to [0, 1]
     std: tuple[float, ...]
 
     def __post_init__(self) -> None:
         if self.pixels.ndim != 4 or self.pixels.dtype != np.uint8:
             raise DataError(f"pixels must be uint8 (N, C, H, W), got {self.pixels.dtype} {self.pixels.shape}")
         if self.labels is not None and len(self.labels) != len(self.pixels):
-            raise DataError(f"{len(self.pixels)} images but {len(self.labels)} labels: one each is needed")
+            raise DataError(f"{len(self.pixels)} images but {len(self.labels)} labels: each image needs one label")
 
     def __len__(self) -> int:
         return len(self.pixels)
@@ -61,15 +61,15 @@ class Images:
         return self.subset(rest), self.subset(part)
 
     def take(self, n: int, seed: int) -> Images:
-        """n images, or all if there are fewer; stratified, at least one a class, drawn by seed."""
+        """n images, or all if there are fewer; stratified, at least one per class, drawn by seed."""
         if n >= len(self):
             return self
         return self.subset(stratified(self.labels, len(self), n / len(self), seed))
 
     def of_classes(self, wanted: Sequence[str]) -> Images:
-        """Those of some classes, given by name or, where none is called so, by place; they are numbered anew."""
+        """The images of some classes, given by name or index; the classes are renumbered in that order."""
         if self.labels is None:
-            raise DataError("classes can be picked of labelled images, and these have none; leave --classes out")
+            raise DataError("--classes needs labelled images, and these have no labels; leave it out")
         places = []
         for word in wanted:
             by_place = word.isdigit() and int(word) < len(self.classes)
@@ -77,7 +77,7 @@ class Images:
                 raise UnknownName("class", word, self.classes, "known: " + ", ".join(self.classes))
             places.append(self.classes.index(word) if word in self.classes else int(word))
         if len(set(places)) != len(places) or len(places) < 2:
-            raise DataError(f"classes must be two or more different ones, got {', '.join(wanted)}")
+            raise DataError(f"--classes needs at least two different classes, got {', '.join(wanted)}")
         kept = np.flatnonzero(np.isin(self.labels, places))
         numbers = {place: i for i, place in enumerate(places)}
         labels = np.array([numbers[int(c)] for c in self.labels[kept]], np.int64)
@@ -88,7 +88,7 @@ class Images:
     def few(self, each: int, seed: int) -> Images:
         """At most this many of each class, drawn by seed."""
         if self.labels is None:
-            raise DataError("images are counted by class where they have one, and these do not; use --limit")
+            raise DataError("--per-class needs labelled images, and these have no labels; use --limit")
         rng = np.random.default_rng(seed)
         drawn = [rng.permutation(np.flatnonzero(self.labels == c))[:each] for c in range(len(self.classes))]
         return self.subset(np.sort(np.concatenate(drawn)))
@@ -109,7 +109,7 @@ class Dataset:
 
 
 def stratified(labels: np.ndarray | None, n: int, fraction: float, seed: int, keep: int = 0) -> np.ndarray:
-    """Sorted indices of round(fraction · n) of n images: of each class its share to within one, at least one.
+    """Sorted indices of round(fraction · n) of n images: each class in proportion, to within one, at least one.
 
     `keep` images of each class are never chosen: with 1, a class of a single image stays out.
     """
@@ -117,7 +117,7 @@ def stratified(labels: np.ndarray | None, n: int, fraction: float, seed: int, ke
     groups = [np.arange(n)] if labels is None else [np.flatnonzero(labels == c) for c in np.unique(labels)]
     shares = np.array([fraction * len(group) for group in groups])
     counts = np.floor(shares + 1e-9).astype(int)
-    # the images still missing go to the classes that lost most by rounding down
+    # what rounding down left over goes to the classes that lost most by it
     missing = max(0, round(fraction * n) - int(counts.sum()))
     counts[np.argsort(counts - shares, kind="stable")[:missing]] += 1
     chosen = [
@@ -140,7 +140,7 @@ def moments(pixels: np.ndarray) -> np.ndarray:
 
 
 def statistics(found: np.ndarray, area: int) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """(mean, std) a channel, of pixels scaled to [0, 1], from moments of images of `area` pixels.
+    """(mean, std) per channel, of pixels scaled to [0, 1], from the moments of images of `area` pixels.
 
     A channel that is the same everywhere has std 1/255, one gray step, so that dividing by it stays possible.
     """

@@ -1,4 +1,4 @@
-"""A look at a data set before anything is trained on it: sizes, balance, duplicates, and images with their labels."""
+"""What a data set is like, before anything is trained on it: sizes, balance, duplicates, images with their labels."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Look:
             return ", ".join(f"{v:.4f}" for v in values)
 
         sizes = [n for n, _ in self.counts.values()]
-        balance = f"{min(sizes):,} to {max(sizes):,} training images a class" if sizes else "no labels"
+        balance = f"{min(sizes):,} to {max(sizes):,} training images per class" if sizes else "no labels"
         return [
             ("data", self.name),
             ("images", f"{self.train:,} training, {self.test:,} test, {'x'.join(map(str, self.shape))}"),

@@ -24,7 +24,7 @@ def load(
     """Images of a source, or of a folder or zip of them (`digits` is the source, `./digits` a folder).
 
     `size` resizes the short side and crops the centre square; `seed` draws the test images where the data has
-    no split of its own, and the `limit` images kept of each half (stratified, at least one a class).
+    no split of its own, and the `limit` images kept of each half (stratified, at least one per class).
     `classes` keeps some classes alone, `per_class` so many training images of each; test images stay all.
     """
     if size is not None and size < 1:

@@ -1,4 +1,4 @@
-"""What pixels are normalised with: a recipe's word → (mean, std) a channel, or None for plain [0, 1]."""
+"""What pixels are normalised with: a recipe's setting → (mean, std) per channel, or None for plain [0, 1]."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from replab.errors import RecipeError
 
 Normalisation = tuple[tuple[float, ...], tuple[float, ...]]
 
-WAYS = "dataset, half, none, computed, backbone, or numbers as 0.5,0.5,0.5/0.25,0.25,0.25 (means/stds, one a channel)"
+WAYS = "dataset, half, none, computed, backbone, or numbers as 0.5,0.5,0.5/0.25,0.25,0.25 (means/stds, one per channel)"
 
 
 def normalisation(images: Images, how: str) -> Normalisation | None:
-    """dataset: the set's own constants; half: 0.5/0.5; none; computed: of these very images; or numbers.
+    """dataset: the set's own constants; half: 0.5/0.5; none; computed: from these images; or numbers.
 
     backbone: none here, the model's first layer does it.
     """
@@ -43,7 +43,7 @@ def _explicit(how: str, channels: int) -> Normalisation:
     except ValueError:
         raise RecipeError(f"normalise must be {WAYS}; got {how!r}") from None
     if not len(mean) == len(std) == channels:
-        raise RecipeError(f"normalise must have one mean and one std a channel, {channels} of each here; got {how!r}")
+        raise RecipeError(f"normalise must have one mean and one std per channel, here {channels} of each; got {how!r}")
     if not all(math.isfinite(m) for m in mean) or not all(0 < s < math.inf for s in std):
         raise RecipeError(f"normalise must have finite means and stds above 0, got {how!r}; use {WAYS}")
     return mean, std

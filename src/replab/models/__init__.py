@@ -1,1 +1,1 @@
-"""The zoo: one file an architecture. registry.py finds them by name."""
+"""Models: registry.py finds those of zoo/ by name, loader.py builds them and a user's own."""

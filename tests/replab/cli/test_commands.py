@@ -238,7 +238,7 @@ def test_a_zip_that_leaves_its_folder(refuses, tmp_path):
     with zipfile.ZipFile(tmp_path / "photos.zip", "w") as archive:
         archive.writestr("../../cat/0.png", b"")
     said = refuses("run", "mlp", "--data", tmp_path / "photos.zip")
-    assert "names in a zip must stay inside it, got '../../cat/0.png'; pack it anew" in said
+    assert "names in a zip must stay inside it, got '../../cat/0.png'; create it again" in said
     (tmp_path / "broken.zip").write_bytes(b"PK\3\4 and no more")
     assert "broken.zip" in refuses("run", "mlp", "--data", tmp_path / "broken.zip")
 

@@ -26,7 +26,7 @@ def test_the_ways():
     [
         ("datset", "normalise must be dataset, half"),
         ("0.5/0.5/0.5", "normalise must be"),
-        ("0.5/0.5", "3 of each here; got '0.5/0.5'"),
+        ("0.5/0.5", "here 3 of each; got '0.5/0.5'"),
         ("0,0,0/1,1,0", "stds above 0"),
         ("0,0,nan/1,1,1", "finite means"),
         ("0,0,0/1,1,-1", "stds above 0"),

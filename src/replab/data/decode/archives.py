@@ -36,7 +36,7 @@ Halves = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, tuple[str, ...]]
 
 
 class Form(NamedTuple):
-    """One form the set may lie on disk in: its files, below the data folder, and their reader."""
+    """One form a set may have on disk: its files, relative to the data folder, and their reader."""
 
     files: tuple[str, ...]
     read: Callable[[list[Path]], Halves]
@@ -69,7 +69,7 @@ def cifar_forms(folder: str, archive: str, train: list[str], test: str, meta: st
 
 
 def load(name: str, forms: list[Form], torchvision_name: str, size: int | None, constants: Constants | None) -> Dataset:
-    """From the first form that is there and whole; the last form is the one that is downloaded."""
+    """From the first form that is present and intact; the last form is the one that is downloaded."""
     root = files.data_root()
     problem: object = None
     for form in [*forms, None]:
@@ -109,7 +109,7 @@ def _decode(form: Form, paths: list[Path], size: int | None, allocate: Allocate)
 
 
 def _download(name: str, form: Form, torchvision_name: str, root: Path, problem: object) -> None:
-    """Each file of the form: into a folder of its own, checked, then renamed to where it belongs."""
+    """Each file of the form goes into a temporary folder, is checked, and is then renamed into place."""
     part = None
     try:
         root.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Decoded: all images of a set as arrays, before they are split; and how a Dataset comes of them."""
+"""Decoded: all images of a set as arrays, before they are split, and the Dataset that is made of them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Decoded(NamedTuple):
     pixels: np.ndarray  # (N, C, H, W) uint8
     labels: np.ndarray | None  # (N,) int64
     classes: tuple[str, ...]
-    train: int | None  # the first so many are the training images; None: no split of its own
+    train: int | None  # number of training images, which come first; None: the data has no split of its own
     moments: np.ndarray  # (N, 2, C), see images.moments
 
     @classmethod

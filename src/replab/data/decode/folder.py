@@ -21,8 +21,8 @@ from replab.data.images import Dataset
 from replab.errors import DataError
 
 LARGEST_MEMBER = 512 * 2**20  # bytes, unpacked: a larger file in a zip is taken for a decompression bomb
-WORTH_THREADS = 64 * 2**10  # bytes a file: below, decoding is mostly Python, and threads only wait for one another
-SAMPLE = 64  # headers looked at before anything is decoded, so that sets of mixed sizes are refused early
+WORTH_THREADS = 64 * 2**10  # bytes per file: below, decoding is mostly Python, and threads only wait for each other
+SAMPLE = 64  # headers that are read before anything is decoded, so that mixed sizes are refused early
 
 Read = Callable[[str], bytes]
 
@@ -39,7 +39,7 @@ def load(
     try:
         key, found = _from_folder(path, size) if path.is_dir() else _from_zip(path, size)
     except OSError as error:
-        raise DataError(f"{error.filename or path} cannot be read ({error.strerror}); mend or remove it") from None
+        raise DataError(f"{error.filename or path} cannot be read ({error.strerror}); repair or remove it") from None
     own = path.resolve().name if path.is_dir() else path.stem
     return dataset(name or own, found, key, seed, constants)
 
@@ -65,7 +65,7 @@ def _from_zip(path: Path, size: int | None) -> tuple[str, Decoded]:
 
 def _list_folder(top: Path) -> tuple[list[str], dict[str, str]]:
     """Relative names of all files (and of empty folders, with a `/`), sorted, and where the files are."""
-    links: dict[str, str] = {}  # plain text: a Path each would take longer than all the rest
+    links: dict[str, str] = {}  # plain text: Path objects would take longer than everything else
     empty = []
 
     def walk(folder: str, prefix: str, above: tuple[str, ...] = ()) -> None:
@@ -93,12 +93,12 @@ def _decode_zip(path: Path, size: int | None, allocate: Allocate) -> Decoded:
                 name = member.filename.replace("\\", "/")
                 if name.startswith("/") or name[1:2] == ":" or ".." in name.split("/"):
                     raise DataError(
-                        f"{path}: names in a zip must stay inside it, got {member.filename!r}; pack it anew"
+                        f"{path}: names in a zip must stay inside it, got {member.filename!r}; create it again"
                     )
                 if is_ignored(name):
                     continue
                 if member.flag_bits & 1:
-                    raise DataError(f"{path}: {name} is encrypted; pack it anew without a password")
+                    raise DataError(f"{path}: {name} is encrypted; create it again without a password")
                 if member.file_size > LARGEST_MEMBER:
                     raise DataError(f"{path}: {name} unpacks to {member.file_size:,} bytes, too many for an image")
                 members[name] = member
@@ -120,7 +120,7 @@ def _read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
 def _decode(names: Iterable[str], read: Read, where: Path, size: int | None, allocate: Allocate) -> Decoded:
     plan = layout(names, str(where))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # PIL's, of large or odd files: those are refused below, or fine
+        warnings.simplefilter("ignore")  # PIL's warnings about large or odd files: those are refused below, or fine
         if size is None:
             step = max(1, len(plan.files) // SAMPLE)
             _refuse_mixed_sizes(_sizes(plan.files[::step], read), plan, read, where)
@@ -179,7 +179,7 @@ def _decoded(files: list[str], read: Read, where: Path, size: int | None) -> Ite
     try:
         yield from tqdm(images, f"decoding {where.name}", len(files), unit="image", disable=None)
     finally:
-        if pool is not None:  # broken off: the images not yet decoded are not waited for
+        if pool is not None:  # interrupted: images that are not decoded yet are not waited for
             pool.shutdown(cancel_futures=True)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 # Formats that decode in-process. Not PIL's whole list: EPS, for one, hands the file to an outside program.
 FORMATS = ("PNG", "JPEG", "GIF", "BMP", "TIFF", "WEBP", "PPM")
-MOST_PIXELS = 64_000_000  # a picture larger than this is refused before it is decoded
+MOST_PIXELS = 64_000_000  # larger pictures are refused before they are decoded
 GRAY_MODES = {"1", "L", "LA", "La", "I", "I;16", "I;16B", "I;16L", "I;16N"}
 SIDEWAYS = (5, 6, 7, 8)  # EXIF orientations that exchange width and height
 

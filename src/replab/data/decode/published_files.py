@@ -1,4 +1,4 @@
-"""Readers of the files MNIST, CIFAR and SVHN are published in. No code in them is run, no half file taken.
+"""Readers of the files MNIST, CIFAR and SVHN are published in. No code in them is run; incomplete files are refused.
 
 Each gives (pixels NCHW uint8, labels int64); anything wrong with the file is a Broken.
 """
@@ -17,14 +17,14 @@ import numpy as np
 
 
 class Broken(Exception):
-    """A file that is not whole, or not what its name says."""
+    """A file that is damaged, or not what its name says."""
 
     def __init__(self, path: Path, why: object):
         super().__init__(f"{path.name} is not whole ({' '.join(str(why).split())})")
 
 
 def read_idx(path: Path) -> np.ndarray:
-    """An IDX array, plain or .gz. Its header tells its length, so that a half file is known."""
+    """An IDX array, plain or .gz. Its header gives its length, so that an incomplete file is noticed."""
     try:
         data = path.read_bytes()
         if path.suffix == ".gz":
@@ -37,7 +37,7 @@ def read_idx(path: Path) -> np.ndarray:
     start = 4 + 4 * dimensions
     shape = [int(n) for n in np.frombuffer(data[4:start], ">u4")]
     if len(shape) != dimensions or len(data) - start != np.prod(shape, dtype=np.int64):
-        raise Broken(path, f"its header promises {shape}, there are {max(0, len(data) - start):,} bytes")
+        raise Broken(path, f"its header says {shape}, but it has {max(0, len(data) - start):,} bytes")
     return np.frombuffer(data, np.uint8, offset=start).reshape(shape)
 
 

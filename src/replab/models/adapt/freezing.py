@@ -25,7 +25,7 @@ def head_name(model: nn.Module) -> str:
         found = [name for name, module in named if isinstance(module, kind) and name]
         if found:
             return found[-1]
-    raise ModelError(f"{type(model).__name__} has no linear layer to take for its head; name another model")
+    raise ModelError(f"{type(model).__name__} has no linear layer that could be its head; use another model")
 
 
 def head(model: nn.Module) -> nn.Module:
@@ -33,7 +33,7 @@ def head(model: nn.Module) -> nn.Module:
 
 
 def replace_head(model: nn.Module, make: Callable[[nn.Linear], nn.Module]) -> None:
-    """Another head in the place of the linear one."""
+    """Put another head in place of the linear one."""
     name, old = head_name(model), head(model)
     if not isinstance(old, nn.Linear):
         raise ModelError(f"--head replaces a linear head, and {name} is {type(old).__name__}; leave --head out")
@@ -55,7 +55,7 @@ def freeze(model: nn.Module, until: str = "") -> None:
 
 
 def open_stages(model: nn.Module, count: int) -> None:
-    """Gradual unfreezing: the head and the last `count` stages before it move, the rest is frozen."""
+    """Gradual unfreezing: the head and the last `count` stages before it train, the rest is frozen."""
     starts, backbone = stages(model), _backbone(model)
     for parameter in backbone:
         parameter.requires_grad_(True)
@@ -96,7 +96,7 @@ def _outside_head(model: nn.Module) -> set[nn.Module]:
 
 
 def _hold(model: nn.Module, frozen: list[nn.Parameter], still: set[nn.Module] | None = None) -> None:
-    """No gradient for these parameters, and eval mode for `still`: else for the modules that have no other ones."""
+    """No gradient for these parameters; eval mode for the modules in `still`, or those with no other parameters."""
     if still is None:
         ids = {id(p) for p in frozen}
         groups = [m for m in model.modules() if (own := list(m.parameters())) and all(id(p) in ids for p in own)]
@@ -114,7 +114,9 @@ def _before(model: nn.Module, until: str) -> list[nn.Parameter]:
     if at is None:
         layers = list(dict.fromkeys(name.rpartition(".")[0] for name in bare))
         tops = list(dict.fromkeys(name.partition(".")[0] for name in bare))
-        raise UnknownName("layer", until, [*tops, *layers], f"--freeze-until takes one of {', '.join(tops)} or inside")
+        raise UnknownName(
+            "layer", until, [*tops, *layers], f"--freeze-until takes {', '.join(tops)}, or a layer inside"
+        )
     if at == 0:
         raise ModelError(f"--freeze-until {until} freezes nothing: it is the first layer; name a later one")
     return [parameter for _, parameter in named[:at]]
@@ -129,7 +131,7 @@ def train_mode(model: Any) -> None:
 
 
 def rate_groups(model: Any, params: list[Any], lr: float, lr_backbone: float | None) -> list[dict[str, Any]] | None:
-    """Parameters by their share of the learning rate, as an optimiser's groups; None where all have all of it."""
+    """Parameters grouped by their share of the learning rate, for an optimizer; None where all have the full rate."""
     kept = {id(p) for p in head(model).parameters()} if lr_backbone is not None else set()
     own = {
         id(getattr(module, name)): share

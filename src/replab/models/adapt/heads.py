@@ -1,4 +1,4 @@
-"""Heads that are fitted at once instead of trained in steps: logistic regression to convergence, and k-NN.
+"""Heads that are fitted in closed form or at once, instead of in steps: logistic regression to convergence, and k-NN.
 
 A model with `fit_once(x, y, task, recipe)` takes the place of an epoch's steps in fit(); everything around it (search,
 record, evaluation, report) is as for any other run. They stand behind a frozen backbone, on its features.
@@ -36,7 +36,7 @@ class Logistic(nn.Linear):
         std[std < 1e-6 * std.max()] = 1.0  # a feature that never changes
         rows = SimpleNamespace(x=(torch.from_numpy(x) - mean) / std, y=torch.from_numpy(y), target=None)
         self.to("cpu", torch.float64)
-        with torch.no_grad():  # convex: the start decides the iterations, not the end
+        with torch.no_grad():  # convex: the start decides how many iterations it takes, not where it ends
             for parameter in self.parameters():
                 parameter.zero_()
         optimizer = torch.optim.LBFGS(
@@ -54,7 +54,7 @@ class Logistic(nn.Linear):
             return loss
 
         optimizer.step(closure)
-        closure()  # at the point it ended on
+        closure()  # once more, at the point where it ended
         slope = max(float(p.grad.abs().max()) for p in self.parameters() if p.grad is not None)
         steps = next(iter(optimizer.state.values()))["n_iter"]
         with torch.no_grad():
@@ -83,7 +83,7 @@ class Nearest(nn.Module):
         self.register_buffer("neighbours", torch.tensor(1))
 
     def fit_once(self, x: np.ndarray, y: np.ndarray, task: Any, recipe: Recipe) -> dict[str, torch.Tensor]:
-        """Keeps the rows. There is no loss on them to tell: each would be its own neighbour."""
+        """Keeps the rows. They have no meaningful training loss: each row would be its own neighbour."""
         device = self.rows.device
         self.rows, self.labels = torch.tensor(x, device=device), torch.tensor(y, device=device)
         self.neighbours = torch.tensor(min(recipe.neighbours or 1, len(x)), device=device)
@@ -95,8 +95,8 @@ class Nearest(nn.Module):
         else:
             near = -torch.cdist(x.float(), self.rows)
         k = int(self.neighbours)
-        said = self.labels[near.topk(k).indices]  # (B, k)
-        votes = nn.functional.one_hot(said, self.classes).sum(1)
+        neighbours = self.labels[near.topk(k).indices]  # (B, k)
+        votes = nn.functional.one_hot(neighbours, self.classes).sum(1)
         return ((votes + 1 / self.classes) / (k + 1)).log()
 
     def extra_repr(self) -> str:
@@ -104,7 +104,7 @@ class Nearest(nn.Module):
 
 
 def make(kind: str, old: nn.Linear, rows: int, metric: str) -> nn.Module:
-    """A head in the place of a linear one; `rows` is the number of training images."""
+    """A head in place of a linear one; `rows` is the number of training images."""
     if kind == "mlp":
         return nn.Sequential(nn.Linear(old.in_features, HIDDEN), nn.ReLU(), nn.Linear(HIDDEN, old.out_features))
     if kind == "logistic":
@@ -125,7 +125,7 @@ def settle(recipe: Recipe) -> Recipe:
 
 
 def describe(recipe: Recipe, row: dict[str, float]) -> str:
-    """How a fitted head came about, for the report."""
+    """How a fitted head was made, for the report."""
     if recipe.head == "knn":
         return f"{recipe.neighbours} nearest training images by {recipe.metric} distance of features"
     ended = row.get("train_gradient", math.nan)

@@ -39,14 +39,14 @@ DEFAULTS: dict[str, dict[str, Any]] = {
 
 
 def width_of(model: str, params: Mapping[str, Any]) -> int:
-    """The number a model's width is called by: the widest layer of mlp and cnn's convolutions, nanovit's tokens."""
+    """What stands for a model's width: the widest layer of mlp and of cnn's convolutions, nanovit's tokens."""
     _known(model)
     value = {**DEFAULTS[model], **params}[WIDTHS[model][1]]
     return max(value) if isinstance(value, (list, tuple)) else value
 
 
 def at_width(model: str, params: Mapping[str, Any], width: int) -> dict[str, Any]:
-    """The model's parameters with every width scaled alike."""
+    """The model's parameters with all widths scaled by the same factor."""
     now = width_of(model, params)
     both = {**DEFAULTS[model], **params}
 
@@ -78,7 +78,7 @@ def _layer(layer: nn.Linear | nn.Conv2d, base: torch.Size) -> None:
     grows_in, grows_out = m != 1, layer.weight.shape[0] != base[0]
     with torch.no_grad():
         if layer.bias is not None:
-            layer.bias.mul_(math.sqrt(m))  # drawn by 1 / sqrt(fan-in), and meant not to shrink
+            layer.bias.mul_(math.sqrt(m))  # drawn with 1 / sqrt(fan-in), but it should not shrink with width
         if grows_in and grows_out:
             layer.lr_shares = {"weight": 1 / m}  # on the module: a parameter's own attributes do not survive a copy
         elif grows_in:
@@ -135,7 +135,7 @@ def coordinates(model: nn.Module, batches: Any, steps: int, lr: float) -> dict[s
 
 
 def growth(by_width: Mapping[int, float]) -> float:
-    """The exponent of a number's growth with width, by least squares on logarithms: 0 means it stays."""
+    """The exponent of a number's growth with width, by least squares on logarithms: 0 means it does not grow."""
     import numpy as np
 
     widths, values = zip(*sorted(by_width.items()))

@@ -10,7 +10,7 @@ from replab.data.images import ImageSpec
 
 
 class Adversaries(nn.Module):
-    """Two networks under one name. `labels` (0: none): the generator is told the class, and the critic names it."""
+    """Generator and critic. `labels` (0: none): the generator is given the class, and the critic predicts it."""
 
     pixel_range = (-1.0, 1.0)
 
@@ -29,7 +29,7 @@ class Adversaries(nn.Module):
                 nn.init.normal_(module.weight, 1.0, 0.02)
 
     def generate(self, z, y=None):
-        """Images in [-1, 1] of standard normal noise (B, latent) and class numbers (None: every class alike)."""
+        """Images in [-1, 1] of standard normal noise (B, latent) and class numbers (None: all classes equally)."""
         if self.labels:
             if y is None:
                 told = z.new_full((len(z), self.labels), 1 / self.labels)
@@ -39,7 +39,7 @@ class Adversaries(nn.Module):
         return self.generator(z)
 
     def forward(self, x):
-        """What the critic says of images: (real or not, class or None)."""
+        """The critic's output for images: (real or not, class logits or None)."""
         return self.critic(x)
 
 

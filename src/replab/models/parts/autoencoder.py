@@ -68,7 +68,7 @@ class Autoencoder(nn.Module):
         return self.mean(joined), self.logvar(joined)
 
     def join(self, values, y=None):
-        """values with the labels beside them. `y`: class numbers, or shares (B, labels); None: every class alike."""
+        """values with the labels beside them. `y`: class numbers, or shares (B, labels); None: all classes equally."""
         if not self.labels:
             return values
         if y is None:
@@ -91,13 +91,13 @@ class Autoencoder(nn.Module):
         Up to the first ReLU all is affine in (z, y): one matrix instead of a linear layer, a transposed convolution and
         a BatchNorm. What it does to the axes tells it. The second BatchNorm goes into its convolution.
         """
-        from torch.nn.utils.fusion import fuse_conv_bn_eval  # which mytorch has not
+        from torch.nn.utils.fusion import fuse_conv_bn_eval  # mytorch does not have it
 
         first, (relu, conv, norm, *rest) = self.decoder[:2], self.decoder[2:]
         rest = nn.Sequential(relu, fuse_conv_bn_eval(conv, norm, transpose=True), *rest)
         axes = torch.eye(self.expand.in_features, device=self.expand.weight.device)
         ends = first(self.expand(torch.cat([torch.zeros_like(axes[:1]), axes])).view(-1, *self.start))
-        ends = ends.permute(0, 2, 3, 1)  # channels last, which convolutions like
+        ends = ends.permute(0, 2, 3, 1)  # channels last, which convolutions prefer
         shape, origin = ends.shape[1:], ends[0].flatten()
         matrix = ends[1:].flatten(1) - origin  # (latent + labels, values)
 
@@ -115,5 +115,5 @@ class Autoencoder(nn.Module):
         """The reconstruction from the posterior's mean."""
         features = self.encoder(x)
         if self.head is not None:
-            self.head(features)  # part of one pass, so that tables and MACs have it
+            self.head(features)  # in the same pass, so that tables and MACs include it
         return self.decode(self.posterior(features, y)[0], y)

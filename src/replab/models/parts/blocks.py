@@ -7,7 +7,7 @@ from torch.nn import functional
 def conv_bn_relu(
     fan_in: int, fan_out: int, *, kernel: int = 3, bias: bool = True, batch_norm: bool = True, pool: int = 1
 ) -> list[nn.Module]:
-    """The layers, at unchanged height and width (odd kernels), then max-pooled where `pool` is over 1.
+    """The layers, at unchanged height and width (odd kernels), then max-pooled if `pool` is above 1.
 
     The pool stands before the ReLU, which is the same function and gradient (the largest of clipped values is the
     clipped largest one) on a quarter of the values.

@@ -72,7 +72,7 @@ class Input(nn.Module):
 
 
 class BehindInput(nn.Module):
-    """A network behind its input layer. Its weights are named as without, below `net.`."""
+    """A network behind its input layer. Its weights keep their names, below `net.`."""
 
     def __init__(self, input: Input, net: nn.Module):
         super().__init__()
@@ -83,14 +83,14 @@ class BehindInput(nn.Module):
 
 
 def torchvision_name(model: str) -> str | None:
-    """vit_b_16 for vit-b16 and torchvision:vit_b_16; None for what is no model of torchvision's."""
+    """vit_b_16 for vit-b16 and torchvision:vit_b_16; None for other models."""
     if model in ALIASES:
         return ALIASES[model]
     return model.removeprefix(PREFIX) if model.startswith(PREFIX) else None
 
 
 def builder(model: str) -> Callable[..., nn.Module]:
-    """A builder like those of replab.models, for a model of torchvision's."""
+    """A builder for one of torchvision's models."""
     from replab.backends.torchvision_cpu import torchvision
 
     name = torchvision_name(model)

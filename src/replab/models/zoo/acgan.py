@@ -1,4 +1,4 @@
-"""AC-GAN: the DC-GAN whose critic also names the class, and whose generator is told it (1610.09585). notes/acgan."""
+"""AC-GAN: the DC-GAN whose critic also predicts the class, which the generator is given (1610.09585). notes/acgan."""
 
 from torch import nn
 

@@ -19,7 +19,7 @@ def cnn(
     dropout: float = 0.5,
     batch_norm: bool = True,
 ) -> nn.Module:
-    """One block a channel count; one kernel size for all blocks, or one for each."""
+    """One block per entry of `channels`; one kernel size for all blocks, or one for each."""
     channels = wholes("cnn", "channels", channels)
     kernels = wholes("cnn", "kernel_sizes", kernel_sizes)
     kernels = kernels * len(channels) if len(kernels) == 1 else kernels

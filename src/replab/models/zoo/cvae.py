@@ -12,7 +12,7 @@ from replab.models.rules import at_least, classes, one_of, positive, whole
 def cvae(
     image: ImageSpec, *, latent: int = 128, beta: float = 1.0, output: str = "sigmoid", samples: int = 10
 ) -> nn.Module:
-    """`samples` of z a class are drawn for the class score."""
+    """`samples`: how many z per class are drawn for the class score."""
     whole("cvae", "latent", latent)
     whole("cvae", "samples", samples)
     positive("cvae", "beta", beta)

@@ -27,7 +27,7 @@ class NanoViT(nn.Module):
         super().__init__()
         self.tokens = PatchTokens(image, patch, width, dropout, cls=True, start="zeros")
         layer = nn.TransformerEncoderLayer(width, heads, ffn, dropout, batch_first=True, norm_first=norm_first)
-        # It copies the layer, so all start alike. Without nested tensors pre-norm is free of a warning.
+        # It copies the layer, so all start with equal weights. Without nested tensors, pre-norm gives no warning.
         self.encoder = nn.TransformerEncoder(layer, depth, enable_nested_tensor=False)
         self.norm = nn.LayerNorm(width)
         self.head = nn.Linear(width, image.classes)

@@ -12,7 +12,7 @@ from replab.models.parts.blocks import ToPixels
 from replab.models.registry import register
 from replab.models.rules import at_least, one_of, positive, whole
 
-IDLE = 0.1  # places a step: a code chosen less is not in use
+IDLE = 0.1  # grid places per step: a code chosen less often is not in use
 
 
 @register(task="quantise")
@@ -49,7 +49,7 @@ class Quantised(nn.Module):
         super().__init__()
         self.codes, self.commitment, self.update, self.output = codes, commitment, update, output
         self.grid = (image.height // 4, image.width // 4)
-        self.latent = self.grid[0] * self.grid[1]  # one number of noise a code
+        self.latent = self.grid[0] * self.grid[1]  # one number of noise per code
         self.encoder = nn.Sequential(
             nn.Conv2d(image.channels, width, 4, stride=2, padding=1),
             nn.ReLU(),
@@ -123,7 +123,7 @@ class Quantised(nn.Module):
 
 
 class Masked(nn.Conv2d):
-    """A convolution that sees what is above and to the left; `itself`: the place it stands on too."""
+    """A convolution that sees what is above and to the left; with `itself`, its own place too."""
 
     def __init__(self, fan_in: int, fan_out: int, kernel: int, itself: bool):
         super().__init__(fan_in, fan_out, kernel, padding=kernel // 2)
