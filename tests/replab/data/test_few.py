@@ -36,5 +36,5 @@ def test_classes_by_place_and_what_is_none(tmp_path):
     assert load(str(tmp_path), classes=["owl", "0"]).train.classes == ("owl", "cat")
     with pytest.raises(UnknownName, match="Did you mean 'cat'"):
         load(str(tmp_path), classes=["cta", "dog"])
-    with pytest.raises(DataError, match="two or more different"):
+    with pytest.raises(DataError, match="at least two different classes"):
         load(str(tmp_path), classes=["cat", "0"])
