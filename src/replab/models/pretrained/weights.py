@@ -18,6 +18,7 @@ from typing import Any
 
 import torch
 
+from replab.data.normalise import spell
 from replab.errors import ModelError
 from replab.registry import Kind
 
@@ -97,9 +98,7 @@ def _normalisation(record: Any) -> str:
     seen = record.read_json("input.json", {})
     if not record.has("recipe.toml") or record.recipe().normalise == "backbone" or "mean" not in seen:
         return ""
-    if seen["mean"] is None:
-        return "none"
-    return "/".join(",".join(map(repr, seen[key])) for key in ("mean", "std"))
+    return spell(seen["mean"], seen["std"])
 
 
 def digest(path: Path) -> str:
