@@ -12,12 +12,12 @@ from replab.training import features
 
 
 def penultimate(run: Any, images: int, model: Any = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(features (N, D), labels, what the model said) of at most this many of the run's test images, drawn by seed."""
+    """(features (N, D), labels, the predicted classes) of at most this many of the run's test images, drawn by seed."""
     if images < FEWEST:
         raise RunError(f"t-SNE needs at least {FEWEST} images, got {images}")
     if run.chosen.backend != "torch" or run.input.get("task") != "classify":
         raise RunError(f"run {run.id} is not a torch classifier; embed looks into those")
     ready, network = run.reopened(model), run.model(model)
-    labels, said = run.predictions["labels"], run.predictions["logits"].argmax(1)
+    labels, predicted = run.predictions["labels"], run.predictions["logits"].argmax(1)
     chosen = np.sort(np.random.default_rng(run.chosen.seed).permutation(len(labels))[:images])
-    return features.penultimate(ready, network, ready.data.test.subset(chosen)), labels[chosen], said[chosen]
+    return features.penultimate(ready, network, ready.data.test.subset(chosen)), labels[chosen], predicted[chosen]

@@ -50,7 +50,7 @@ def distances(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def nearest(points: np.ndarray, among: np.ndarray) -> np.ndarray:
-    """Distance of each point to the nearest of the others, a block at a time."""
+    """Distance of each point to the nearest of the others, block by block."""
     blocks = [distances(points[i : i + 256], among).min(1) for i in range(0, len(points), 256)]
     return np.concatenate(blocks)
 
@@ -65,16 +65,16 @@ def blurred(pixels: np.ndarray) -> np.ndarray:
 
 def compare(train: np.ndarray, others: dict[str, np.ndarray]) -> dict[str, dict[str, float]]:
     """Every measure of each set of features against the training images'."""
-    found = {}
+    rows = {}
     for name, features in others.items():
         density, coverage = density_coverage(train, features)
-        found[name] = {
+        rows[name] = {
             "KID": kernel_distance(train, features),
             "Fréchet": frechet_distance(train, features),
             "density": density,
             "coverage": coverage,
         }
-    return found
+    return rows
 
 
 def judge(run: Any, by: Any, n: int = 2000, seed: int = 0) -> dict[str, Any]:
@@ -86,7 +86,7 @@ def judge(run: Any, by: Any, n: int = 2000, seed: int = 0) -> dict[str, Any]:
     from replab.errors import RunError
 
     for key in ("data", "classes"):
-        one, two = (", ".join(found) if isinstance(found, list) else found for found in (run.input[key], by.input[key]))
+        one, two = (", ".join(v) if isinstance(v, list) else v for v in (run.input[key], by.input[key]))
         if one != two:
             raise RunError(f"run {run.id} learned {key} {one}, run {by.id} {two}; train the classifier on the same")
     if n < FEWEST:
@@ -137,13 +137,13 @@ def train_on_samples(run: Any, by: Any, ready: Any, made: np.ndarray, seed: int)
         "samples": Images(made, labels, ready.data.train.classes, (), ()),
         "real": ready.data.train.take(len(made), seed),
     }
-    recipe, found = by.normalised(), {}
+    recipe, accuracy = by.normalised(), {}
     for name, images in sets.items():
         model = ready.model(recipe)
         for _ in ready.fit(model, recipe, train=images):
             pass
-        found[name] = ready.evaluate(model, ready.data.test, recipe, trained_on=images).metrics["accuracy"]
-    return found
+        accuracy[name] = ready.evaluate(model, ready.data.test, recipe, trained_on=images).metrics["accuracy"]
+    return accuracy
 
 
 def extractor(by: Any, ready: Any) -> Callable[[np.ndarray], np.ndarray]:
@@ -169,18 +169,18 @@ def weights_hash(run: Any) -> str:
     return sha256(run.record.read_bytes("model.safetensors")).hexdigest()
 
 
-def lines(found: dict[str, Any]) -> list[str]:
+def lines(judged: dict[str, Any]) -> list[str]:
     """The table, for the terminal."""
-    columns = list(next(iter(found["rows"].values())))
-    accuracy = "" if found["by_accuracy"] is None else f", accuracy {found['by_accuracy']:.2%}"
+    columns = list(next(iter(judged["rows"].values())))
+    accuracy = "" if judged["by_accuracy"] is None else f", accuracy {judged['by_accuracy']:.2%}"
     head = (
-        f"features of {found['by_model']} ({found['by']}{accuracy}, weights {found['by_weights_sha256'][:12]}),"
-        f" {found['images']:,} images each, against training images"
+        f"features of {judged['by_model']} ({judged['by']}{accuracy}, weights {judged['by_weights_sha256'][:12]}),"
+        f" {judged['images']:,} images each, against training images"
     )
-    width = max(map(len, found["rows"]))
+    width = max(map(len, judged["rows"]))
     table = [" " * width + "".join(f"{c:>12}" for c in columns)]
-    table += [f"{name:<{width}}" + "".join(f"{row[c]:>12.4g}" for c in columns) for name, row in found["rows"].items()]
-    if found["trained_on"]:
-        made, real = found["trained_on"]["samples"], found["trained_on"]["real"]
+    table += [f"{name:<{width}}" + "".join(f"{row[c]:>12.4g}" for c in columns) for name, row in judged["rows"].items()]
+    if judged["trained_on"]:
+        made, real = judged["trained_on"]["samples"], judged["trained_on"]["real"]
         table.append(f"trained on labelled samples alone: {made:.2%} on real test images; on as many real: {real:.2%}")
     return [head, *table]

@@ -1,4 +1,4 @@
-"""Looking inside a trained model: maps of what it saw in an image, their scores beside a random map, its filters."""
+"""Looking inside a trained model: what it uses in an image, how faithful such maps are, and its first filters."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ def explain(model: nn.Module, x: torch.Tensor, pixels: np.ndarray, layer: int | 
         attention = attention_maps.cls_maps(weights, height, width)
     elif layer is not None:
         raise RecipeError(f"--layer {layer} asks for attention, and {type(model).__name__} has none; leave it out")
-    found = maps.all_maps(model, x, target, layer)
-    judged = {**found, "random": maps.random_map(height, width)}
+    drawn = maps.all_maps(model, x, target, layer)
+    judged = {**drawn, "random": maps.random_map(height, width)}
     scores = {name: maps.faithfulness(model, x, target, one) for name, one in judged.items()}
-    return Explanation(pixels, target, float(shares[target]), found, scores, attention)
+    return Explanation(pixels, target, float(shares[target]), drawn, scores, attention)
 
 
 def first_filters(model: nn.Module) -> np.ndarray | None:
@@ -52,19 +52,19 @@ def first_filters(model: nn.Module) -> np.ndarray | None:
 
 def of_run(run: Any, image: Any, layer: int | None = None, model: Any = None) -> tuple[Explanation, nn.Module]:
     """A run's model on one image: a path, a PIL picture or an array."""
-    seen = run.input
-    if run.chosen.backend != "torch" or seen.get("task") != "classify":
+    described = run.input
+    if run.chosen.backend != "torch" or described.get("task") != "classify":
         raise RunError(f"run {run.id} is not a torch classifier; explain looks into those")
     network = run.model(model)
-    pixels = as_pixels(image, seen["channels"], seen["height"], seen["width"])
-    shown = Images(pixels[None], None, tuple(seen["classes"]), (), ())
-    recipe = run.chosen.replace(normalise=spell(seen["mean"], seen["std"]))
+    pixels = as_pixels(image, described["channels"], described["height"], described["width"])
+    shown = Images(pixels[None], None, tuple(described["classes"]), (), ())
+    recipe = run.chosen.replace(normalise=spell(described["mean"], described["std"]))
     batch = next(iter(run._ready.batches(shown, network, recipe, trained_on=shown).epoch(0)))
     return explain(network, batch.x, pixels, layer), network
 
 
 def keep(record: Record, model: nn.Module, setup: Any, recipe: Any, logits: np.ndarray, labels: np.ndarray) -> None:
-    """Maps of a few right and wrong test images, the surest of each, as arrays for the report."""
+    """Maps of a few right and wrong test images, the most confident of each, as arrays for the report."""
     surety = torch.from_numpy(logits).softmax(1).max(1).values.numpy()
     order, right = np.argsort(-surety, kind="stable"), logits.argmax(1) == labels
     chosen = [*order[right[order]][:SHOWN], *order[~right[order]][:SHOWN]]

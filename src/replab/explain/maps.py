@@ -20,8 +20,8 @@ STEPS = 8  # of deletion and insertion
 def probability(model: nn.Module, x: torch.Tensor, target: int) -> np.ndarray:
     """(B,), in batches."""
     with torch.no_grad():
-        found = [model(part).softmax(1)[:, target].float().cpu().numpy() for part in x.split(64)]
-    return np.concatenate(found)
+        shares = [model(part).softmax(1)[:, target].float().cpu().numpy() for part in x.split(64)]
+    return np.concatenate(shares)
 
 
 def occlusion(model: nn.Module, x: torch.Tensor, target: int, cells: int = 6) -> np.ndarray:
@@ -44,25 +44,25 @@ def grad_cam(model: nn.Module, x: torch.Tensor, target: int) -> np.ndarray | Non
     convolution = last_convolution(model)
     if convolution is None:
         return None
-    kept: list[torch.Tensor] = []
-    handle = convolution.register_forward_hook(lambda module, args, output: kept.append(output))
+    outputs: list[torch.Tensor] = []
+    handle = convolution.register_forward_hook(lambda module, args, output: outputs.append(output))
     try:
         with torch.enable_grad(), torch.backends.cudnn.flags(enabled=False):  # its LSTM has no backward in eval mode
             logits = model(x.detach().requires_grad_(True))  # a frozen backbone has a graph then too
-            slope = _slope(logits[0, target], kept[-1]) if kept else None
+            slope = _slope(logits[0, target], outputs[-1]) if outputs else None
     finally:
         handle.remove()
     if slope is None:
         return None
-    weighted = (slope.mean((2, 3), keepdim=True) * kept[-1]).sum(1).relu()  # (1, h, w)
+    weighted = (slope.mean((2, 3), keepdim=True) * outputs[-1]).sum(1).relu()  # (1, h, w)
     return spread(weighted[0].detach().float().cpu().numpy(), *x.shape[-2:])
 
 
 def last_convolution(model: nn.Module) -> nn.Conv2d | None:
-    """Not one that cuts patches: those are an embedding, not features."""
-    found = [m for m in model.modules() if isinstance(m, nn.Conv2d) and m.kernel_size > (1, 1)]
-    found = [m for m in found if m.stride != m.kernel_size]
-    return found[-1] if found else None
+    """The last one that does not cut patches: patches are an embedding, not features."""
+    layers = [m for m in model.modules() if isinstance(m, nn.Conv2d) and m.kernel_size > (1, 1)]
+    layers = [m for m in layers if m.stride != m.kernel_size]
+    return layers[-1] if layers else None
 
 
 def patch_gradient(model: nn.Module, x: torch.Tensor, target: int) -> np.ndarray | None:
@@ -80,7 +80,7 @@ def patch_gradient(model: nn.Module, x: torch.Tensor, target: int) -> np.ndarray
 
 
 def _slope(value: torch.Tensor, of: torch.Tensor) -> torch.Tensor | None:
-    """None where the value does not depend on it by steps: a head that counts neighbours, a layer that is not used."""
+    """None where there is no gradient: a head that counts neighbours, a layer that is not used."""
     if not value.requires_grad or not of.requires_grad:
         return None
     return torch.autograd.grad(value, of, allow_unused=True)[0]
@@ -97,30 +97,30 @@ def patch_size(model: nn.Module) -> tuple[int, int] | None:
 def all_maps(model: nn.Module, x: torch.Tensor, target: int, layer: int | None = None) -> dict[str, np.ndarray]:
     """Every map this model has, by name. `layer` (from 1) adds that layer's attention, averaged over its heads."""
     height, width = x.shape[-2:]
-    found = {"occlusion": occlusion(model, x, target)}
+    maps = {"occlusion": occlusion(model, x, target)}
     if (cam := grad_cam(model, x, target)) is not None:
-        found["Grad-CAM"] = cam
+        maps["Grad-CAM"] = cam
     recurrent = any(isinstance(m, nn.LSTM) for m in model.modules())
     if recurrent and (slopes := patch_gradient(model, x, target)) is not None:
-        found["gradient by patch"] = slopes
+        maps["gradient by patch"] = slopes
     if (weights := attention_maps.attention(model, x)) is not None:
         wanted = {"attention, last layer": weights[-1].mean(0), "attention rollout": attention_maps.rollout(weights)}
         if layer is not None:
             wanted[f"attention, layer {layer}"] = weights[layer - 1].mean(0)
         for name, part in wanted.items():
             if (cls := attention_maps.cls_maps(part, height, width)) is not None:
-                found[name] = spread(cls, height, width)
-    return found
+                maps[name] = spread(cls, height, width)
+    return maps
 
 
-def faithfulness(model: nn.Module, x: torch.Tensor, target: int, found: np.ndarray) -> tuple[float, float]:
+def faithfulness(model: nn.Module, x: torch.Tensor, target: int, importance: np.ndarray) -> tuple[float, float]:
     """(deletion, insertion): mean probability while the most important pixels are covered, or uncovered, first.
 
     A faithful map has a small deletion and a large insertion (1806.07421).
     """
     height, width = x.shape[-2:]
-    noise = np.random.default_rng(0).random(found.size) * 1e-9  # ties in no order of their own
-    order = np.argsort(-(found.ravel() + noise * np.ptp(found)), kind="stable")
+    noise = np.random.default_rng(0).random(importance.size) * 1e-9  # ties in no order of their own
+    order = np.argsort(-(importance.ravel() + noise * np.ptp(importance)), kind="stable")
     rank = np.empty(len(order), int)
     rank[order] = np.arange(len(order))
     covered = _mean(x).expand_as(x)

@@ -25,25 +25,25 @@ ROUND = [
 
 def accuracy_against_time(rows: Sequence[Mapping], title: str = "") -> Figure:
     """Rows have name, accuracy, low, high (0..1; the interval may be None) and training seconds."""
-    kept = [row for row in rows if usable(row)]
-    if not kept:
+    drawn = [row for row in rows if usable(row)]
+    if not drawn:
         return style.message("no model has both an accuracy and a training time", title)
-    kept.sort(key=lambda row: (row["seconds"], -row["accuracy"]))
-    seconds = np.array([row["seconds"] for row in kept], dtype=float)
-    accuracy = 100 * np.array([row["accuracy"] for row in kept], dtype=float)
+    drawn.sort(key=lambda row: (row["seconds"], -row["accuracy"]))
+    seconds = np.array([row["seconds"] for row in drawn], dtype=float)
+    accuracy = 100 * np.array([row["accuracy"] for row in drawn], dtype=float)
     lows, highs = (
-        np.array([100 * row[end] if style.is_number(row.get(end)) else np.nan for row in kept])
+        np.array([100 * row[end] if style.is_number(row.get(end)) else np.nan for row in drawn])
         for end in ("low", "high")
     )
     figure = style.new(7.2, 4.6, title or "Accuracy against training time")
     ax = figure.add_subplot()
-    left_out = len(rows) - len(kept)
+    left_out = len(rows) - len(drawn)
     note = f" ({left_out} without time or accuracy left out)" if left_out else ""
     style.dress(ax, "training time" + note, "test accuracy (%)", grid="both")
     best = front(accuracy)
-    on_front = np.isin(np.arange(len(kept)), best)
+    on_front = np.isin(np.arange(len(drawn)), best)
     # A single point would have a fraction of a decade around it, without a tick.
-    start, edge = (seconds[0] / 5, seconds[0] * 5) if len(kept) == 1 else (seconds.min() / 1.5, seconds.max() * 1.5)
+    start, edge = (seconds[0] / 5, seconds[0] * 5) if len(drawn) == 1 else (seconds.min() / 1.5, seconds.max() * 1.5)
     ax.step(
         [*seconds[best], edge],
         [*accuracy[best], accuracy[best[-1]]],
@@ -81,7 +81,7 @@ def accuracy_against_time(rows: Sequence[Mapping], title: str = "") -> Figure:
     labels.beside(
         ax,
         points,
-        [style.short(row["name"], 30) for row in kept],
+        [style.short(row["name"], 30) for row in drawn],
         size=8,
         first="upper left",
         colours=colours,

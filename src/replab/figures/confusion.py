@@ -29,13 +29,13 @@ def confusion(values: Values) -> Figure | None:
     if answers is None:
         return None
     if len(classes) <= MOST:
-        return draw_confusion(confusion_matrix(answers.labels, answers.said, len(classes)), classes)
-    return draw_most_confused(answers.labels, answers.said, classes)
+        return draw_confusion(confusion_matrix(answers.labels, answers.predicted, len(classes)), classes)
+    return draw_most_confused(answers.labels, answers.predicted, classes)
 
 
-def draw_most_confused(labels: np.ndarray, said: np.ndarray, classes: Sequence[str]) -> Figure:
+def draw_most_confused(labels: np.ndarray, predicted: np.ndarray, classes: Sequence[str]) -> Figure:
     """The matrix of the MOST classes with the most frequent confusions; shares are of all images of a class."""
-    true, answer, counts = confusions(labels, said, len(classes))
+    true, answer, counts = confusions(labels, predicted, len(classes))
     totals = np.bincount(labels, minlength=len(classes))
     shown = most_confused(true, answer, counts)
     place = np.full(len(classes), -1)
@@ -43,7 +43,7 @@ def draw_most_confused(labels: np.ndarray, said: np.ndarray, classes: Sequence[s
     inside = (place[true] >= 0) & (place[answer] >= 0)
     matrix = np.zeros((len(shown), len(shown)), np.int64)
     matrix[place[true[inside]], place[answer[inside]]] = counts[inside]
-    right, wrong = int((labels == said).sum()), true != answer
+    right, wrong = int((labels == predicted).sum()), true != answer
     title = (
         f"Confusion: {right:,} of {len(labels):,} right ({100 * right / max(1, len(labels)):.2f} %)\n"
         f"{len(shown)} of {len(classes):,} classes: those confused most"
@@ -70,7 +70,7 @@ def draw_confusion(
     title: str = "",
     totals: np.ndarray | None = None,
 ) -> Figure:
-    """Rows are the true classes, columns what the model said; colour is the share of the row.
+    """Rows are the true classes, columns the predicted ones; colour is the share of the row.
 
     `totals` are the images of each true class, where the matrix does not hold them all.
     """
@@ -86,7 +86,7 @@ def draw_confusion(
     ax = figure.add_subplot()
     # The root brings out the few per cent beside the diagonal, which is what one looks for.
     drawn = ax.imshow(share, cmap=SHADES, norm=PowerNorm(0.5, 0, 100), aspect="equal", interpolation="nearest")
-    style.dress(ax, "said", "true", grid="")
+    style.dress(ax, "predicted", "true", grid="")
     names = [style.plain(style.short(name, 18)) for name in classes]
     font = min(style.LABEL, 55 * cell) if many else style.LABEL
     upright = not many and max(map(len, names)) <= 7
@@ -105,7 +105,7 @@ def draw_confusion(
         ax.grid(which="minor", color=style.FAINT, linewidth=0.6)
         ax.tick_params(which="minor", length=0)
     else:
-        ax.set_xlabel(f"said\n\n{worst(share, classes)}", fontsize=style.LABEL, color=style.INK)
+        ax.set_xlabel(f"predicted\n\n{worst(share, classes)}", fontsize=style.LABEL, color=style.INK)
     bar = figure.colorbar(drawn, ax=ax, shrink=0.6, aspect=25, ticks=[0, 1, 5, 20, 50, 100])
     bar.set_label("% of the true class", fontsize=style.SMALL, color=style.INK)
     bar.ax.tick_params(labelsize=style.SMALL, length=0)

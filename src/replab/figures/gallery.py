@@ -29,7 +29,7 @@ def gallery(values: Values) -> Figure | None:
     return draw_gallery(
         values.arrays["mistake_pixels"],
         answers.labels[which],
-        answers.said[which],
+        answers.predicted[which],
         answers.confidence[which],
         values.classes,
         title="most confident mistakes",

@@ -68,7 +68,7 @@ def _answer(values: Values, label: int, target: int) -> str:
 
 def draw_maps(
     images: Sequence[np.ndarray],
-    found: Sequence[Mapping[str, np.ndarray]],
+    found_maps: Sequence[Mapping[str, np.ndarray]],
     scores: Sequence[Mapping[str, tuple[float, float]]],
     captions: Sequence[str],
     title: str = "",
@@ -76,10 +76,10 @@ def draw_maps(
     """A row per image: the image, then each map over it with its insertion and deletion score."""
     if not images:
         return style.message("no images to explain", title)
-    names = list(dict.fromkeys(name for one in found for name in one))
+    names = list(dict.fromkeys(name for one in found_maps for name in one))
     figure = style.new(1.9 * (len(names) + 1), 2.3 * len(images) + 0.4, title)
     axes = figure.subplots(len(images), len(names) + 1, squeeze=False)
-    for row, image, own, judged, caption in zip(axes, images, found, scores, captions):
+    for row, image, own, judged, caption in zip(axes, images, found_maps, scores, captions):
         _image(row[0], image)
         row[0].set_title(style.plain(style.short(caption, 30)), fontsize=style.SMALL, color=style.INK)
         for ax, name in zip(row[1:], names):

@@ -169,10 +169,10 @@ def scale_x(ax: Axes, name: str, values: Sequence[object]) -> list[float | None]
 
 def legend(trials: Sequence[Mapping], heights: np.ndarray, top: float, chosen: int | None) -> list[Line2D]:
     """One entry for each look that occurs."""
-    seen = {look_of(trial, height) for trial, height in zip(trials, heights)}
+    looks = {look_of(trial, height) for trial, height in zip(trials, heights)}
     entries = []
     for look, (marker, colour, filled) in LOOKS.items():
-        if look in seen:
+        if look in looks:
             face = colour if filled else "white"
             entries.append(Line2D([], [], marker=marker, color=colour, markerfacecolor=face, linestyle="", label=look))
     if any(trial["number"] == chosen for trial in trials):

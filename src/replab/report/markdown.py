@@ -53,7 +53,7 @@ def by_class(values: Values) -> str:
         )
     rows = []
     for index in shown:
-        wrong = answers.said[(answers.labels == index) & ~answers.right]
+        wrong = answers.predicted[(answers.labels == index) & ~answers.right]
         taken_for, often = np.unique(wrong, return_counts=True)
         worst = f"{classes[taken_for[often.argmax()]]} ({often.max()})" if len(wrong) else "–"
         low, high = wilson(int(right[index]), int(count[index]))

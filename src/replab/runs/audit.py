@@ -42,13 +42,13 @@ def own_findings(run: Values) -> list[Finding]:
 
 
 def _images(run: Values) -> Iterator[Finding]:
-    seen = run.input
-    if "shared_images" not in seen:
+    data = run.input
+    if "shared_images" not in data:
         return
-    shared, n = seen["shared_images"], seen["test_images"]
+    shared, n = data["shared_images"], data["test_images"]
     text = f"{shared:,} of {n:,} test images ({shared / n:.2%}) are also training images, to the last pixel."
     yield Finding(shared > 0, text)
-    gap = abs(seen["train_pixel_mean"] - seen["test_pixel_mean"]) / max(seen["train_pixel_std"], 1e-6)
+    gap = abs(data["train_pixel_mean"] - data["test_pixel_mean"]) / max(data["train_pixel_std"], 1e-6)
     text = f"The mean pixel of test images is {gap:.2f} standard deviations from that of training images"
     yield Finding(gap > 0.5, text + (": are both at the same scale?" if gap > 0.5 else "."))
 

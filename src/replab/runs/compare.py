@@ -27,12 +27,12 @@ NOISE = 0.05  # a p-value above this is called noise
 def row(run: Run) -> Row:
     """The facts a comparison needs, as plain values."""
     values = run.values
-    metrics, facts, seen, chosen = values.metrics, values.facts, values.input, values.chosen
-    n, accuracy = seen["test_images"], metrics.get("accuracy")
+    metrics, facts, data, chosen = values.metrics, values.facts, values.input, values.chosen
+    n, accuracy = data["test_images"], metrics.get("accuracy")
     low, high = (None, None) if accuracy is None else wilson(round(accuracy * n), n)
     return {
         "model": chosen.model,
-        "data": seen["data"],
+        "data": data["data"],
         "accuracy": accuracy,
         "low": low,
         "high": high,

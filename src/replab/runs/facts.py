@@ -59,15 +59,15 @@ def _settings(chosen: Recipe) -> list[tuple[str, str]]:
 
 
 def _model(values: Values) -> list[tuple[str, str]]:
-    chosen, found, seen = values.chosen, values.facts, values.input
-    trained = f" ({found['trainable']:,} trained)" if found["trainable"] != found["parameters"] else ""
-    shape = f"{seen['channels']}x{seen['height']}x{seen['width']}"
-    images = f"{seen['train_images']:,} training, {seen['test_images']:,} test images of {shape}"
+    chosen, measured, data = values.chosen, values.facts, values.input
+    trained = f" ({measured['trainable']:,} trained)" if measured["trainable"] != measured["parameters"] else ""
+    shape = f"{data['channels']}x{data['height']}x{data['width']}"
+    images = f"{data['train_images']:,} training, {data['test_images']:,} test images of {shape}"
     return [
         ("model", chosen.model + "".join(f" {k}={v}" for k, v in chosen.params.items())),
-        ("parameters", f"{found['parameters']:,}{trained}"),
-        ("MACs per image", f"{found['macs']:,}" if found.get("macs") else "not measured"),
-        ("data", f"{seen['data']}: {images}"),
+        ("parameters", f"{measured['parameters']:,}{trained}"),
+        ("MACs per image", f"{measured['macs']:,}" if measured.get("macs") else "not measured"),
+        ("data", f"{data['data']}: {images}"),
         ("chosen by", _chosen_by(values)),
         ("seed", str(chosen.seed)),
     ]
@@ -82,13 +82,13 @@ def _chosen_by(values: Values) -> str:
 
 def _made(values: Values) -> list[tuple[str, str]]:
     """Time, memory, machine, versions, and how to make it again."""
-    found, environment, record = values.facts, values.environment, values.record
+    measured, environment, record = values.facts, values.environment, values.record
     versions = {"replab": environment["replab"], "python": environment["python"], **environment["packages"]}
-    inference = f"{found['inference_images_per_second']:,.0f} inference"
+    inference = f"{measured['inference_images_per_second']:,.0f} inference"
     return [
         ("duration", _durations(values.seconds)),
         ("images per second", f"{_rate(values.times):,.0f} training, {inference}"),
-        ("peak memory", f"{found['peak_memory'] / 2**20:,.0f} MiB"),
+        ("peak memory", f"{measured['peak_memory'] / 2**20:,.0f} MiB"),
         ("device", f"{environment['device']} ({environment['processor']}, {count(environment['threads'], 'thread')})"),
         ("backend", values.chosen.backend),
         ("versions", ", ".join(f"{name} {version}" for name, version in versions.items())),

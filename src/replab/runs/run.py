@@ -168,12 +168,12 @@ class Run:
 
     def _predict(self, images: Sequence[Any], model: Any) -> list[Prediction]:
 
-        seen = self.input
-        if not seen.get("classes"):
+        data = self.input
+        if not data.get("classes"):
             raise RunError(f"run {self.id} has no classes: its images were not labelled")
-        pixels = np.stack([as_pixels(image, seen["channels"], seen["height"], seen["width"]) for image in images])
+        pixels = np.stack([as_pixels(image, data["channels"], data["height"], data["width"]) for image in images])
         network = self.model(model)
-        shown = Images(pixels, np.zeros(len(pixels), np.int64), tuple(seen["classes"]), (), ())
+        shown = Images(pixels, np.zeros(len(pixels), np.int64), tuple(data["classes"]), (), ())
         outputs = self._ready.evaluate(network, shown, self.normalised(), trained_on=shown).outputs
         if "logits" not in outputs and (scores := self._scores(network, shown)) is not None:
             outputs = {"logits": scores}
@@ -182,7 +182,7 @@ class Run:
         logits = outputs["logits"]
         shares = np.exp(log_softmax(logits.astype(np.float64)))
         return [
-            Prediction(seen["classes"][row.argmax()], float(row.max()), dict(zip(seen["classes"], map(float, row))))
+            Prediction(data["classes"][row.argmax()], float(row.max()), dict(zip(data["classes"], map(float, row))))
             for row in shares
         ]
 

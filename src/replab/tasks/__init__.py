@@ -7,9 +7,8 @@ from typing import Any
 
 from replab.data.images import ImageSpec
 from replab.errors import RecipeError, UnknownName
-from replab.settings.choices import task
 from replab.settings.recipe import Recipe
-from replab.tasks.base import Task
+from replab.tasks.base import Task, task
 
 
 def make(recipe: Recipe, image: ImageSpec, lib: Any, build: Callable[..., Any] | None = None) -> Task:
@@ -30,7 +29,7 @@ def settle(recipe: Recipe, task: Task, model: Any) -> Recipe:
 def of_run(name: str) -> type[Task]:
     """The task that a run names; the defaults for one that is not known here, as a user's own may be."""
     try:
-        found: type[Task] = task.get(name)
+        kind: type[Task] = task.get(name)
     except UnknownName:
         return Task
-    return found
+    return kind

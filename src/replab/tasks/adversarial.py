@@ -10,9 +10,8 @@ import numpy as np
 
 from replab.data.images import Dataset, ImageSpec
 from replab.errors import ModelError
-from replab.settings.choices import task
 from replab.tasks import metrics, sample_figures, samples
-from replab.tasks.base import Lines, Pictures, Task
+from replab.tasks.base import Lines, Pictures, Task, task
 
 if TYPE_CHECKING:
     from replab.records.values import Values
@@ -117,13 +116,13 @@ class Adversarial(Task):
 
     @classmethod
     def section(cls, values: Values) -> Lines:
-        said = metrics.lines(values)
+        lines = metrics.lines(values)
         if "diversity" in values.metrics:  # not of the control, whose generator is not trained
-            said.append(
+            lines.append(
                 ("training", failure(values.epochs, values.metrics) or "neither collapsed nor won by the critic")
             )
-            said.append(("diversity", f"{values.metrics['diversity']:.2f} of that of training images"))
-        return said
+            lines.append(("diversity", f"{values.metrics['diversity']:.2f} of that of training images"))
+        return lines
 
     @classmethod
     def figures(cls, values: Values) -> Pictures:

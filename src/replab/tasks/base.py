@@ -13,6 +13,7 @@ import numpy as np
 
 from replab.data.images import Dataset, Images, ImageSpec
 from replab.errors import RecipeError
+from replab.settings.choices import task as task  # the decorator of a task: @task
 from replab.settings.recipe import Recipe
 
 if TYPE_CHECKING:

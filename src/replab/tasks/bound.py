@@ -117,12 +117,12 @@ def bits_per_dimension(
 
     low, high = model.pixel_range
     step, dimensions = max(1, AT_ONCE // samples), math.prod(batches.shape)
-    totals, seen = np.zeros(2), 0
+    totals, done = np.zeros(2), 0
     with torch.inference_mode():
         decode = model.fast_decode()
         for batch in batches.epoch(0):
-            for start in range(0, min(len(batch.index), images - seen), step):
-                stop = min(start + step, len(batch.index), start + images - seen)
+            for start in range(0, min(len(batch.index), images - done), step):
+                stop = min(start + step, len(batch.index), start + images - done)
                 x, y = batch.x[start:stop], None if batch.y is None else batch.y[start:stop]
                 eps = noise(batch.index[start:stop], (samples, model.latent), seed, x)
                 features, label = model.encoder(x), y if model.labels else None
@@ -131,11 +131,11 @@ def bits_per_dimension(
                 moved = log_normal(error, dimensions, other) - log_normal(error, dimensions, model.beta / 2)
                 for place, each in enumerate((weights, weights + moved)):
                     totals[place] += float((torch.logsumexp(each, 1) - math.log(samples)).double().sum())
-                seen += len(x)
-            if seen >= images:
+                done += len(x)
+            if done >= images:
                 break
     width = math.log((high - low) / 255)
-    bits = -(totals / seen / dimensions + width) / math.log(2)
+    bits = -(totals / done / dimensions + width) / math.log(2)
     return {"bits_per_dim": float(bits[0]), "bits_per_dim_fitted": float(bits[1])}
 
 

@@ -10,10 +10,9 @@ import numpy as np
 from replab.data.images import ImageSpec
 from replab.errors import ModelError
 from replab.records.values.answers import log_likelihood
-from replab.settings.choices import task
 from replab.settings.recipe import Recipe
 from replab.tasks import metrics
-from replab.tasks.base import Lines, Task
+from replab.tasks.base import Lines, Task, task
 
 if TYPE_CHECKING:
     from replab.records.values import Values
@@ -70,8 +69,8 @@ class Classify(Task):
 
     @classmethod
     def section(cls, values: Values) -> Lines:
-        said = metrics.lines(values)
-        return [*said[:1], ("test loss", f"{values.metrics['loss']:.4f}"), *said[1:]]
+        lines = metrics.lines(values)
+        return [*lines[:1], ("test loss", f"{values.metrics['loss']:.4f}"), *lines[1:]]
 
 
 def sample_losses(logits: np.ndarray, labels: np.ndarray, loss: str) -> np.ndarray:

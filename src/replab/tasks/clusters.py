@@ -9,8 +9,8 @@ def centres(points: np.ndarray, k: int, seed: int) -> np.ndarray:
     """(k, D): the best of four K-means runs; fewer where there are fewer points."""
     from sklearn.cluster import KMeans
 
-    found = KMeans(min(k, len(points)), n_init=4, random_state=seed % 2**32).fit(points)
-    return np.asarray(found.cluster_centers_, np.float32)
+    fitted = KMeans(min(k, len(points)), n_init=4, random_state=seed % 2**32).fit(points)
+    return np.asarray(fitted.cluster_centers_, np.float32)
 
 
 def assign(points: np.ndarray, centres: np.ndarray) -> np.ndarray:

@@ -19,5 +19,5 @@ def check_images(name: str, output: Any, batch: Any) -> None:
 def means(outputs: dict[str, np.ndarray], names: tuple[str, ...]) -> dict[str, float]:
     """The mean over the images of the loss, with its standard error, and of each named term."""
     losses = outputs["loss"].astype(np.float64)
-    found = {"loss": float(losses.mean()), "loss_se": float(losses.std() / np.sqrt(len(losses)))}
-    return found | {name: float(outputs[name].mean(dtype=np.float64)) for name in names}
+    averages = {"loss": float(losses.mean()), "loss_se": float(losses.std() / np.sqrt(len(losses)))}
+    return averages | {name: float(outputs[name].mean(dtype=np.float64)) for name in names}

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from replab.data.images import Dataset, ImageSpec
-from replab.settings.choices import task
 from replab.tasks import sample_figures, samples
-from replab.tasks.base import Lines, Pictures, Task
+from replab.tasks.base import Lines, Pictures, Task, task
 from replab.tasks.images_back import check_images, means
 
 if TYPE_CHECKING:

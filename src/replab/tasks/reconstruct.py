@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from replab.data.images import Dataset, Images, ImageSpec
-from replab.settings.choices import task
 from replab.tasks import bound, clusters, metrics, sample_figures, samples
-from replab.tasks.base import Lines, Pictures, Task
+from replab.tasks.base import Lines, Pictures, Task, task
 from replab.tasks.images_back import check_images, means
 
 if TYPE_CHECKING:
@@ -139,9 +138,9 @@ class Reconstruct(Task):
 
     @classmethod
     def section(cls, values: Values) -> Lines:
-        m, said = values.metrics, metrics.lines(values)
+        m, lines = values.metrics, metrics.lines(values)
         if "kl" not in m:  # the control without decoder
-            return [*said[:1], ("test loss", f"{m['loss']:.4f}"), *said[1:]]
+            return [*lines[:1], ("test loss", f"{m['loss']:.4f}"), *lines[1:]]
         more, entropy = (" + γ cross-entropy", f"; cross-entropy {m['ce']:.4f}") if "ce" in m else ("", "")
         ceilings = of = ""
         if "bits_per_dim_mean_image" in m:  # runs of an earlier version have none
@@ -149,14 +148,14 @@ class Reconstruct(Task):
             ceilings = f" (ceilings: {alone}, 8 by a guess; the floor is the images' entropy, which is not known)"
             of = f" (of {m['latent']:.0f}; 0 when the decoder ignores z)"
         variance, fitted = m["decoder_variance"], f"{m['bits_per_dim_fitted']:.4f} at the training error's variance"
-        said += [
+        lines += [
             ("test loss", f"{m['loss']:.4f} (squared error + β KL{more}, summed over an image, then averaged)"),
             ("squared error, KL", f"{m['mse']:.4f}, {m['kl']:.4f}{entropy}"),
             ("decoder variance", f"{variance:g} (β = {2 * variance:g} implies it: p(x|z) has variance β/2 per pixel)"),
             ("bits per dimension", f"{m['bits_per_dim']:.4f}; {fitted}{ceilings}"),
             ("active units", f"{m['active_units']:.0f}{of}"),
         ]
-        return said + cls._named_by_clusters(m) + cls._named_by_likelihood(m)
+        return lines + cls._named_by_clusters(m) + cls._named_by_likelihood(m)
 
     @staticmethod
     def _named_by_clusters(m: dict[str, float]) -> Lines:
@@ -191,7 +190,7 @@ class Reconstruct(Task):
 
     @staticmethod
     def _groupings(values: Values) -> dict[str, tuple[np.ndarray, list[str]]]:
-        """The embedded images by class, by cluster and by what the model said."""
+        """The embedded images by class, by cluster and by predicted class."""
         arrays, ways = values.arrays, {}
         which = arrays["embedding_index"]
         if "labels" in arrays:
@@ -200,5 +199,5 @@ class Reconstruct(Task):
             names = [f"cluster {i}" for i in range(int(arrays["cluster"].max()) + 1)]
             ways["by cluster"] = (arrays["cluster"][which], names)
         if values.answers is not None:
-            ways["by predicted class"] = (values.answers.said[which], values.classes)
+            ways["by predicted class"] = (values.answers.predicted[which], values.classes)
         return ways

@@ -33,15 +33,15 @@ def made(model: Any, make: Callable[..., Any], z: np.ndarray, y: np.ndarray | No
     """make(z, y) in eval mode, a few at a time, as pixels. The model is left in the mode it was in."""
     import torch
 
-    was_training, device, found = model.training, next(model.parameters()).device, []
+    was_training, device, drawn = model.training, next(model.parameters()).device, []
     model.eval()
     with torch.inference_mode():
         for start in range(0, len(z), 256):
             part = torch.from_numpy(z[start : start + 256]).to(device)
             label = None if y is None else torch.from_numpy(np.asarray(y[start : start + 256], np.int64)).to(device)
-            found.append(pixels(make(part, label), model.pixel_range))
+            drawn.append(pixels(make(part, label), model.pixel_range))
     model.train(was_training)
-    return np.concatenate(found)
+    return np.concatenate(drawn)
 
 
 def pixels(images: Any, span: tuple[float, float]) -> np.ndarray:
@@ -65,7 +65,7 @@ def shown(
     which = some(len(test), 2 * ROW, seed)
     few = next(iter(batches.subset(which).epoch(0)))
     y = None if few.y is None or not model.labels else few.y.cpu().numpy()
-    found = {
+    arrays = {
         "samples": draw(model, GRID, seed),
         "originals": test.pixels[which],
         "reconstructions": made(model, model, few.x.cpu().numpy(), y),
@@ -73,19 +73,19 @@ def shown(
     if len(mean) > 1:
         walks = between(mean[which[:ROW]], ROW)
         labels = None if y is None else y[: len(walks) // ROW].repeat(ROW)  # of the image a walk starts at
-        found["interpolation"] = made(model, model.decode, walks, labels)
+        arrays["interpolation"] = made(model, model.decode, walks, labels)
     if model.labels:
         z = np.random.default_rng(seed).standard_normal((ROW, model.latent), dtype=np.float32)
         many = np.tile(z, (model.labels, 1))  # the same noise for every class: only the label differs
-        found["samples_by_class"] = made(model, model.generate, many, np.arange(model.labels).repeat(ROW))
+        arrays["samples_by_class"] = made(model, model.generate, many, np.arange(model.labels).repeat(ROW))
     else:
         rng = np.random.default_rng(seed)
         around = centres.repeat(ROW, 0) + 0.5 * rng.standard_normal((len(centres) * ROW, model.latent))
-        found["around_centres"] = made(model, model.decode, around.astype(np.float32))
+        arrays["around_centres"] = made(model, model.decode, around.astype(np.float32))
     few_points = np.sort(some(len(mean), POINTS, seed))
     if len(few_points) >= FEWEST:
-        found |= {"embedding": two_dimensions(mean[few_points], seed), "embedding_index": few_points}
-    return found
+        arrays |= {"embedding": two_dimensions(mean[few_points], seed), "embedding_index": few_points}
+    return arrays
 
 
 def some(total: int, n: int, seed: int) -> np.ndarray:

@@ -36,7 +36,7 @@ def test_the_report_stays_small(many):
         assert max(picture.size) < 2000
     answers = Values(many.record).answers
     kept = many.predictions
-    np.testing.assert_array_equal(answers.said, kept["logits"].argmax(1))
+    np.testing.assert_array_equal(answers.predicted, kept["logits"].argmax(1))
     assert answers.confidence.shape == (900,)
 
 

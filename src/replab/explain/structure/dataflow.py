@@ -60,7 +60,7 @@ class Recorder:
         self.layers: dict[str, Layer] = {}
         self.nodes = [Node("input", "", (), False, self.short(image), [])]
         self.origin: dict[int, tuple[Source, ...]] = {id(image): (0,)}
-        self.kept: list[Any] = [image]  # a live reference keeps its id unique
+        self.alive: list[Any] = [image]  # a live reference keeps its id unique
         self.stack: list[str] = []
         self.leaf: str | None = None  # the layer being called, whose inside does not concern us
         self.inside = 0  # MACs of the functions it calls, for a layer without a rule
@@ -79,11 +79,11 @@ class Recorder:
 
     def sources(self, *values: Any) -> list[tuple[Source, Shape]]:
         """Where the tensors among the values were made, each with its present shape."""
-        found = []
+        made = []
         for tensor in tensors(values):
             for source in self.origin.get(id(tensor), (len(self.nodes) - 1,)):
-                found.append((source, self.short(tensor)))
-        return list(dict.fromkeys(found))
+                made.append((source, self.short(tensor)))
+        return list(dict.fromkeys(made))
 
     def enter(self, module: Any, args: Any, kwargs: Any) -> None:
         if self.leaf is not None:
@@ -149,7 +149,7 @@ class Recorder:
         self.nodes.append(Node(kind, description, scope, layer, shape, inputs, names))
 
     def keep(self, tensor: Any, origin: tuple[Source, ...]) -> None:
-        self.kept.append(tensor)
+        self.alive.append(tensor)
         self.origin[id(tensor)] = origin
 
 

@@ -38,7 +38,7 @@ def draw(nodes: list[Node], outputs: list[tuple[int, Shape]], blocks: list[str])
 
 
 def _boxes(nodes: list[Node], outputs: list[tuple[int, Shape]]) -> dict[int, Box]:
-    """One box a node, but glue joins the box it follows if it alone reads it and both are of one block."""
+    """One box per node, but glue joins the box it follows if it alone reads it and both are of one block."""
     readers: dict[int, set[int]] = defaultdict(set)
     for i, node in enumerate(nodes):
         for source, _ in node.inputs:
@@ -143,15 +143,15 @@ def _fold(boxes: dict[int, Box], run: list[str]) -> dict[int, Box]:
     members = [_inside(boxes, block) for block in run]
     if not all(members):
         return boxes  # an outer fold has already dropped it
-    [kept], [last] = _exits(boxes, members[0]), _exits(boxes, members[-1])
+    [first], [last] = _exits(boxes, members[0]), _exits(boxes, members[-1])
     dropped = {i for block in members[1:] for i in block}
     title = f"{run[0]} … {run[-1].rpartition('.')[2]}"
     for i in members[0]:
         boxes[i].folds.append((title, len(run)))
     rest = {i: box for i, box in boxes.items() if i not in dropped}
     for box in rest.values():
-        box.inputs = [(kept if source == last else source, shape) for source, shape in box.inputs]
-        box.skip = kept if box.skip == last else box.skip
+        box.inputs = [(first if source == last else source, shape) for source, shape in box.inputs]
+        box.skip = first if box.skip == last else box.skip
     return rest
 
 

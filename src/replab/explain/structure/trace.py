@@ -32,7 +32,7 @@ class Structure:
         return sum(layer.macs for layer in self.layers)
 
     def table(self) -> str:
-        """Plain text: a line a layer, indented by nesting, then the totals."""
+        """Plain text: one line per layer, indented by nesting, then the totals."""
         rows: list[tuple[str, ...]] = [("layer", "output shape", "parameters", "MACs")]
         listed: list[str] = []
         for layer in self.layers:

@@ -12,7 +12,7 @@ from replab.records import journal
 from replab.records.record import Record
 from replab.records.trial import Trial
 from replab.records.values import explanations
-from replab.records.values.answers import Answers, answers
+from replab.records.values.answers import Answers, read_answers
 from replab.records.values.arrays import Arrays
 from replab.settings.recipe import Recipe
 
@@ -97,15 +97,15 @@ class Values:
 
     @cached_property
     def arrays(self) -> Arrays:
-        """What evaluation kept: logits, labels, samples …"""
+        """The arrays of the evaluation: logits, labels, samples …"""
         if not self.record.has("predictions.npz"):
             raise RunError(f"run {self.record.id} has no predictions yet; replab resume {self.record.id} finishes it")
         return Arrays(self.record.checked("predictions.npz"), f"run {self.record.id}: predictions.npz")
 
     @cached_property
     def answers(self) -> Answers | None:
-        """What a classifier said of each test image; None for a run that names no classes."""
-        return answers(self.arrays, f"run {self.record.id}: predictions.npz")
+        """What a classifier answered for each test image; None for a run that names no classes."""
+        return read_answers(self.arrays, f"run {self.record.id}: predictions.npz")
 
     @cached_property
     def explanations(self) -> list[Explanation]:

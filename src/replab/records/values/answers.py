@@ -18,32 +18,32 @@ class Answers:
     """Of every test image, (N,) each."""
 
     labels: np.ndarray
-    said: np.ndarray  # the class of the largest logit
+    predicted: np.ndarray  # the class of the largest logit
     confidence: np.ndarray  # its probability
 
     @property
     def right(self) -> np.ndarray:
-        return np.asarray(self.said == self.labels)
+        return np.asarray(self.predicted == self.labels)
 
 
-def answers(arrays: Arrays, what: str) -> Answers | None:
+def read_answers(arrays: Arrays, what: str) -> Answers | None:
     """Those of a run's predictions; None where there are no logits of labelled images."""
     if "logits" not in arrays or "labels" not in arrays:
         return None
     labels, classes = arrays["labels"], 0
-    said, sure = [], []
+    predicted, sure = [], []
     for block in arrays.blocks("logits"):
         if block.ndim != 2 or block.dtype.kind != "f" or not block.shape[1]:
             raise RunError(f"{what}: logits must be floats of (images, classes), got {block.dtype} {block.shape[1:]}")
         classes = block.shape[1]
-        said.append(block.argmax(1))
+        predicted.append(block.argmax(1))
         sure.append(np.exp(surety(block)))
-    found = Answers(labels, *(np.concatenate(parts) if parts else np.empty(0) for parts in (said, sure)))
-    if labels.shape != found.said.shape or labels.dtype.kind not in "iu":
-        raise RunError(f"{what}: one label per row of logits is needed, got {labels.shape} and {found.said.shape}")
+    answers = Answers(labels, *(np.concatenate(parts) if parts else np.empty(0) for parts in (predicted, sure)))
+    if labels.shape != answers.predicted.shape or labels.dtype.kind not in "iu":
+        raise RunError(f"{what}: one label per logit row is needed, got {labels.shape} and {answers.predicted.shape}")
     if len(labels) and not 0 <= labels.min() <= labels.max() < classes:
         raise RunError(f"{what}: labels must be from 0 to {classes - 1}, got {labels.min()} to {labels.max()}")
-    return found
+    return answers
 
 
 def log_softmax(logits: np.ndarray) -> np.ndarray:
@@ -53,22 +53,22 @@ def log_softmax(logits: np.ndarray) -> np.ndarray:
 
 def surety(logits: np.ndarray) -> np.ndarray:
     """The log probability of each image's most likely class, (N,): the largest of its log_softmax."""
-    found = []
+    parts = []
     for block in _blocks(logits):
         shifted = block.astype(np.float64)
         shifted -= shifted.max(1, keepdims=True)
-        found.append(-np.log(np.exp(shifted, out=shifted).sum(1)))
-    return _joined(found)
+        parts.append(-np.log(np.exp(shifted, out=shifted).sum(1)))
+    return _joined(parts)
 
 
 def log_likelihood(logits: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """The log probability of each image's own class, (N,)."""
-    start, found = 0, []
+    start, parts = 0, []
     for block in _blocks(logits):
         own = labels[start : start + len(block)]
-        found.append(log_softmax(block.astype(np.float64))[np.arange(len(block)), own])
+        parts.append(log_softmax(block.astype(np.float64))[np.arange(len(block)), own])
         start += len(block)
-    return _joined(found)
+    return _joined(parts)
 
 
 def most_confident_mistakes(logits: np.ndarray, labels: np.ndarray) -> np.ndarray:
@@ -77,15 +77,15 @@ def most_confident_mistakes(logits: np.ndarray, labels: np.ndarray) -> np.ndarra
     return wrong[np.argsort(-surety(logits[wrong]), kind="stable")][:MISTAKES]
 
 
-def confusions(labels: np.ndarray, said: np.ndarray, classes: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(true class, class said, how often) of every pair that occurs: at most one per image, whatever the classes."""
-    pairs, counts = np.unique(labels.astype(np.int64) * classes + said, return_counts=True)
+def confusions(labels: np.ndarray, predicted: np.ndarray, classes: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(true class, predicted class, how often) of every pair that occurs: at most one per image."""
+    pairs, counts = np.unique(labels.astype(np.int64) * classes + predicted, return_counts=True)
     return pairs // classes, pairs % classes, counts
 
 
-def confusion_matrix(labels: np.ndarray, said: np.ndarray, classes: int) -> np.ndarray:
-    """Counts, (true class, class said)."""
-    counts = np.bincount(labels.astype(np.int64) * classes + said, minlength=classes * classes)
+def confusion_matrix(labels: np.ndarray, predicted: np.ndarray, classes: int) -> np.ndarray:
+    """Counts, (true class, predicted class)."""
+    counts = np.bincount(labels.astype(np.int64) * classes + predicted, minlength=classes * classes)
     return counts.reshape(classes, classes)
 
 
@@ -95,5 +95,5 @@ def _blocks(logits: np.ndarray) -> Iterable[np.ndarray]:
 
 
 def _joined(parts: Iterable[np.ndarray]) -> np.ndarray:
-    found = list(parts)
-    return np.concatenate(found) if found else np.empty(0)
+    blocks = list(parts)
+    return np.concatenate(blocks) if blocks else np.empty(0)

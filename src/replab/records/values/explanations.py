@@ -1,4 +1,4 @@
-"""What was seen inside a model, as plain arrays: a run keeps a few explained images in explanations.npz."""
+"""Explanations of answers as plain arrays: a run keeps a few explained images in explanations.npz."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ class Explanation:
 def write(record: Record, index: Sequence[int], explained: Sequence[Explanation]) -> None:
     """Explanations of the test images with these numbers."""
     arrays: dict[str, np.ndarray] = {"index": np.array(index, int)}
-    for i, found in enumerate(explained):
+    for i, one in enumerate(explained):
         arrays |= {
-            f"{i}/pixels": found.pixels,
-            f"{i}/facts": np.array((found.target, found.label, found.probability)),
+            f"{i}/pixels": one.pixels,
+            f"{i}/facts": np.array((one.target, one.label, one.probability)),
         }
-        arrays |= {f"{i}/map/{name}": one.astype(np.float32) for name, one in found.maps.items()}
-        arrays |= {f"{i}/score/{name}": np.array(score) for name, score in found.scores.items()}
-        if found.attention is not None:
-            arrays[f"{i}/attention"] = found.attention
+        arrays |= {f"{i}/map/{name}": each.astype(np.float32) for name, each in one.maps.items()}
+        arrays |= {f"{i}/score/{name}": np.array(score) for name, score in one.scores.items()}
+        if one.attention is not None:
+            arrays[f"{i}/attention"] = one.attention
     record.write_predictions(arrays, FILE)
 
 
@@ -47,7 +47,7 @@ def read(record: Record) -> list[Explanation]:
     """Those that a run kept; none where it has no such file."""
     if not record.has(FILE):
         return []
-    arrays, found = record.predictions(FILE), []
+    arrays, explained = record.predictions(FILE), []
     try:
         for i in range(len(arrays["index"])):
             maps = {k.removeprefix(f"{i}/map/"): v for k, v in arrays.items() if k.startswith(f"{i}/map/")}
@@ -58,7 +58,9 @@ def read(record: Record) -> list[Explanation]:
             }
             target, label, share = (float(number) for number in arrays[f"{i}/facts"])
             attention = arrays.get(f"{i}/attention")
-            found.append(Explanation(arrays[f"{i}/pixels"], int(target), share, maps, scores, attention, int(label)))
+            explained.append(
+                Explanation(arrays[f"{i}/pixels"], int(target), share, maps, scores, attention, int(label))
+            )
     except (KeyError, ValueError, IndexError, TypeError) as error:
         raise RunError(f"run {record.id}: {FILE} is not replab's ({error})") from None
-    return found
+    return explained

@@ -29,7 +29,7 @@ def measure(logits: np.ndarray, labels: np.ndarray) -> dict[str, float]:
 
 def lines(values: Values) -> list[tuple[str, str]]:
     """(label, text) of those that a run measured, accuracy first and with its interval."""
-    n, said = values.input["test_images"], []
+    n, shown = values.input["test_images"], []
     for key, of in _registered().items():
         if key in values.metrics:
             value = values.metrics[key]
@@ -37,8 +37,8 @@ def lines(values: Values) -> list[tuple[str, str]]:
             if key == "accuracy":
                 low, high = wilson(round(value * n), n)
                 text += f" (95 % interval {low:.2%} to {high:.2%}, n = {n:,})"
-            said.append((getattr(of, "label", key.replace("_", " ")), text))
-    return said
+            shown.append((getattr(of, "label", key.replace("_", " ")), text))
+    return shown
 
 
 def _registered() -> dict[str, Metric]:
