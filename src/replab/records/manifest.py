@@ -25,6 +25,7 @@ class Entry(NamedTuple):
 
     sha256: str | None
     was: str | None
+    size: int | None = None  # of a file that is appended to: the hash is that of so many bytes
 
 
 class Manifest:
@@ -60,8 +61,10 @@ class Manifest:
         for number, line in enumerate(lines, 1):
             try:
                 row = json.loads(line)
-                name, entry = row["file"], Entry(row["sha256"], row["was"])
-                if not _inside(name) or not all(value is None or isinstance(value, str) for value in entry):
+                name, entry = row["file"], Entry(row["sha256"], row["was"], row.get("size"))
+                if not _inside(name) or not all(isinstance(value, str | None) for value in entry[:2]):
+                    raise ValueError
+                if not isinstance(entry.size, int | None):
                     raise ValueError
                 self._entries[name] = entry
             except (ValueError, TypeError, KeyError, RecursionError):
@@ -70,7 +73,9 @@ class Manifest:
     def whole(self, name: str, digest: str | None) -> bool:
         """Whether a file with this hash (None: no file) is what was written; true of files that nothing is known of."""
         entry = self.entries().get(name)
-        return entry is None or digest in entry
+        if entry is not None and entry.size is not None:
+            digest = digest_of(self.folder / name, entry.size)
+        return entry is None or digest in entry[:2]
 
     def announce(self, hashes: Mapping[str, str | None]) -> None:
         """Write down what these files are about to hold; None for one that is about to be removed."""
@@ -96,12 +101,12 @@ class Manifest:
     def in_place(self, name: str) -> str | None:
         """The hash of a file that is there and whole; None of any other."""
         entry, present = self.entries().get(name), self._present(name)
-        return present if entry is None or present in entry else None
+        return present if entry is None or present in entry[:2] else None
 
     def _replaced(self, name: str) -> str | None:
         """The hash of what a write replaces. Damaged content does not become good by being replaced."""
         entry, present = self.entries().get(name), self._present(name)
-        return present if entry is None or present in entry else entry.sha256
+        return present if entry is None or present in entry[:2] else entry.sha256
 
     def _present(self, name: str) -> str | None:
         """The hash of what is there now, without looking if this process put it there."""
@@ -112,22 +117,48 @@ class Manifest:
     def settle(self) -> None:
         """One line per file; of files that this process put in place, nothing but the new content counts from now on.
 
-        Only the one process that may write to the run calls this.
+        Files that are written otherwise, as the journal, which is appended to, are listed as far as they are written.
+        Only the one process that may write to the run calls this, when it is done.
         """
-        rows = []
-        for name, (digest, was) in self.entries().items():
+        rows: list[dict[str, Any]] = []
+        for name, (digest, was, size) in self.entries().items():
             settled = self._in_place.get(name, "") == digest
-            if digest is not None or not settled:
+            if size is None and (digest is not None or not settled):
                 rows.append({"file": name, "sha256": digest, "was": digest if settled else was})
+        listed = {row["file"] for row in rows}
+        for name in names(self.folder):
+            if name not in listed:
+                rows.append(self._appended(name))
         files.write_atomic(self.path, "".join(json.dumps(row) + "\n" for row in rows).encode())
         self.written = False
 
+    def _appended(self, name: str) -> dict[str, Any]:
+        """The line of a file that is appended to; it stays as it was if what it spoke of is damaged."""
+        if self.whole(name, None) or name not in self.entries():
+            size = (self.folder / name).stat().st_size
+            digest = digest_of(self.folder / name, size)
+            return {"file": name, "sha256": digest, "was": digest, "size": size}
+        return {"file": name, **self.entries()[name]._asdict()}
 
-def digest_of(path: Path) -> str | None:
-    """A file's SHA-256; None where there is none, or where it is a device or a pipe."""
+
+def names(folder: Path) -> list[str]:
+    """The files of a run, but for the manifest, locks and what is not finished."""
+    paths = (path for path in folder.rglob("*") if path.is_file())
+    relative = sorted(path.relative_to(folder).as_posix() for path in paths)
+    return [
+        name
+        for name in relative
+        if name != NAME and not name.startswith(".lock") and not name.endswith(files.TEMPORARY)
+    ]
+
+
+def digest_of(path: Path, size: int | None = None) -> str | None:
+    """The SHA-256 of a file, or of its first bytes; None where there is none, or where it is a device or a pipe."""
     if not path.is_file():
         return None
     with path.open("rb") as file:
+        if size is not None:
+            return hashlib.sha256(file.read(size)).hexdigest()
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 

@@ -8,15 +8,16 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
-from replab import files
 from replab.errors import ReplabError, RunError
-from replab.records import checkpoint, journal, manifest
+from replab.records import checkpoint, manifest
 from replab.records.record import Record, find
 
 # How a file is read, for those whose content can be wrong: the first pattern that fits.
 READERS: tuple[tuple[str, Callable[[Record, str], Any]], ...] = (
     ("recipe.toml", lambda record, name: record.recipe()),
     ("chosen.toml", lambda record, name: record.chosen()),
+    ("events.jsonl", lambda record, name: None),  # its readers leave out torn lines
+    ("times.jsonl", lambda record, name: None),
     ("study.jsonl", lambda record, name: record.trials()),
     ("model.safetensors", lambda record, name: record.weights()),
     ("cuts.json", lambda record, name: record.read_json(name, [])),
@@ -31,6 +32,7 @@ REMEDIES = (
     ("figures/*", "replab report {run} makes it again"),
     ("report.md", "replab report {run} makes it again"),
     ("samples/*", "the grid of one epoch is lost; nothing else needs it"),
+    ("events.jsonl", "remove it: only the durations are lost"),
     ("times.jsonl", "remove it: only the durations are lost"),
     ("fidelity.json", "replab fidelity {run} makes it again"),
     ("model.safetensors", "remove it, and replab resume {run} trains it again, to the same weights"),
@@ -96,10 +98,7 @@ def opened(run: str | Path, runs: Path) -> Record:
 def verify(record: Record) -> Verdict:
     """Look at every file of a run."""
     entries = record.manifest.entries()
-    paths = (path for path in record.folder.rglob("*") if path.is_file())
-    present = sorted(path.relative_to(record.folder).as_posix() for path in paths)
-    aside = (journal.FILE, ".lock")  # not results
-    present = [name for name in present if not name.startswith(aside) and not name.endswith(files.TEMPORARY)]
+    present = manifest.names(record.folder)
     whole: list[str] = []
     problems = [
         Problem(manifest.NAME, f"line {number} is damaged", "what it says of its file is not known")
@@ -109,8 +108,6 @@ def verify(record: Record) -> Verdict:
         if name not in present and not record.manifest.whole(name, None) and not _superseded(record, name):
             problems.append(_problem(record, name, "it is missing"))
     for name in present:
-        if name == manifest.NAME:
-            continue
         if fault := _fault(record, name):
             problems.append(_problem(record, name, fault))
         else:
@@ -119,7 +116,7 @@ def verify(record: Record) -> Verdict:
         record.id,
         tuple(whole),
         tuple(problems),
-        tuple(name for name in present if name not in entries and name != manifest.NAME),
+        tuple(name for name in present if name not in entries),
         bool(entries),
     )
 

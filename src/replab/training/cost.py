@@ -73,7 +73,7 @@ def of_steps(experiment: Experiment, steps: int = 3) -> Cost:
         started = perf_counter()
         try:
             loop.train_step(experiment, model, batch, optimizers, recipe, index, steps + 1)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             text = " ".join(str(error).split())[:200]
             raise ModelError(f"{experiment.source.name} fails in training ({type(error).__name__}: {text})") from error
         seconds.append(perf_counter() - started)

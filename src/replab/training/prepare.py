@@ -105,7 +105,7 @@ def _try_on_a_batch(experiment: Experiment, model: Any) -> None:
             output = model(batch.x)
     except ReplabError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         text = " ".join(str(error).split())[:200]
         raise ModelError(
             f"{name} does not take images of {data.spec}; --size resizes ({type(error).__name__}: {text})"
