@@ -156,7 +156,7 @@ def test_ctrl_c_says_how_to_resume(server, model, alone, tmp_path):
     assert "Traceback" not in err
     folder = begun(runs)
     assert f"run folder: {folder}" in out
-    assert err.strip() == f"replab: interrupted; replab resume {folder} goes on where it was"
+    assert err.strip() == f"replab: interrupted; replab resume {folder} continues it"
     assert 1 <= lines(runs)[0] < SEARCH["trials"]
     assert not api.load_run(folder).finished
     again = server.Process(target=quietly, args=(api.resume, folder))
