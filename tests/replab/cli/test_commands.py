@@ -152,6 +152,19 @@ def test_compare(replab, tmp_path, no_pictures):
     assert not (tmp_path / "none").exists()  # said before the first one's run
 
 
+def test_an_interrupted_run_says_how_to_continue(replab, monkeypatch):
+    from replab import api
+
+    def interrupted(*_, events, **__):
+        events.tell("run", folder="runs/a-run", model="mlp", data="digits")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(api, "run", interrupted)
+    code, _, err = replab("run", "mlp")
+    assert code == 130
+    assert err.strip() == "replab: interrupted; replab resume runs/a-run continues it"
+
+
 # -- bad input -------------------------------------------------------------------------------------------------------
 
 
