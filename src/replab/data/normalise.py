@@ -7,10 +7,9 @@ from collections.abc import Sequence
 
 from replab.data.images import Images, moments, statistics
 from replab.errors import RecipeError
+from replab.settings.choices import NORMALISATIONS
 
 Normalisation = tuple[tuple[float, ...], tuple[float, ...]]
-
-WAYS = "dataset, half, none, computed, backbone, or numbers as 0.5,0.5,0.5/0.25,0.25,0.25 (means/stds, one per channel)"
 
 
 def normalisation(images: Images, how: str) -> Normalisation | None:
@@ -41,9 +40,9 @@ def _explicit(how: str, channels: int) -> Normalisation:
     try:
         mean, std = (tuple(float(n) for n in part.split(",")) for part in how.split("/"))
     except ValueError:
-        raise RecipeError(f"normalise must be {WAYS}; got {how!r}") from None
+        raise RecipeError(f"normalise must be {NORMALISATIONS}; got {how!r}") from None
     if not len(mean) == len(std) == channels:
         raise RecipeError(f"normalise must have one mean and one std per channel, here {channels} of each; got {how!r}")
     if not all(math.isfinite(m) for m in mean) or not all(0 < s < math.inf for s in std):
-        raise RecipeError(f"normalise must have finite means and stds above 0, got {how!r}; use {WAYS}")
+        raise RecipeError(f"normalise must have finite means and stds above 0, got {how!r}; use {NORMALISATIONS}")
     return mean, std
