@@ -84,7 +84,7 @@ def prepare(
     named = model
     if model is None and preflight.is_own_recipe(recipe):
         assert isinstance(recipe, (str, Path))
-        named = allowed(wanted.model, Record(Path(recipe).parent), trust)
+        named = allowed(wanted.model, Record(Path(recipe).resolve().parent), trust)
     from replab.training import prepare as preparing
 
     experiment = preparing.prepare(wanted, named)

@@ -57,7 +57,7 @@ def is_own_recipe(recipe: Recipe | str | Path | None) -> bool:
         return False
     from replab.records.record import is_run
 
-    return is_run(Path(recipe).parent)
+    return is_run(Path(recipe).resolve().parent)  # a link to it is no other file
 
 
 def weights_path(weights: str, runs: str | Path | None) -> str:
