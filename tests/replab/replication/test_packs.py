@@ -30,6 +30,7 @@ mnist-lab/vit numpy-lab/fcn numpy-lab/lenet numpy-lab/lenet-mse numpy-lab/lenet-
 @pytest.fixture(autouse=True)
 def tiny(monkeypatch):
     monkeypatch.setattr(setup, "load", load)
+    monkeypatch.setattr("replab.data.source.check", lambda name: None)  # the published names are tiny sets here
 
 
 def test_every_published_experiment_has_a_row():
