@@ -152,3 +152,32 @@ def test_a_run_of_replab_0_1_is_resumed_and_a_cut_one_is_not_believed(interrupte
     assert cut.epochs == whole.epochs
     assert any("the training continues from checkpoint.previous.pt, after epoch 1" in line for line in said)
     assert cut.record.path("model.safetensors").read_bytes() == whole.record.path("model.safetensors").read_bytes()
+
+
+def test_a_damaged_run_ends_as_one_left_alone(tmp_path, monkeypatch):
+    """Rows cut, a bit flipped in the newest checkpoint: both are said, and the end is the same, bit for bit."""
+    monkeypatch.setattr(report, "draw", lambda record: [])
+    settings = {"model": "mlp", "params": {"widths": [8]}, "limit": 60, "lr": 1e-2, "epochs": 5, "quiet": True}
+    whole = api.run(**settings, runs=tmp_path / "whole")
+    real = Record.write_checkpoint
+
+    def killed(self, state, rows, save):
+        real(self, state, rows, save)
+        if len(rows) == 4:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Record, "write_checkpoint", killed)
+        with pytest.raises(KeyboardInterrupt):
+            api.run(**settings, runs=tmp_path / "killed")
+    (folder,) = (tmp_path / "killed").iterdir()
+    rows, newest = folder / "epochs.jsonl", folder / "checkpoint.pt"
+    rows.write_text(rows.read_text().splitlines()[0] + "\n")
+    newest.write_bytes(DAMAGE["flipped"](newest.read_bytes()))
+    heard = Lines()
+    resumed = api.resume(folder, events=Events(heard))
+    assert "checkpoint.pt is damaged" in heard[0]
+    assert "the training continues from checkpoint.previous.pt, after epoch 3" in heard[0]
+    assert "epochs.jsonl is damaged; it is written again from the checkpoint of epoch 3" in heard[1]
+    for name in ("epochs.jsonl", "model.safetensors", "metrics.json"):
+        assert resumed.record.read_bytes(name) == whole.record.read_bytes(name)
