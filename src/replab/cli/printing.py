@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 
@@ -36,15 +36,15 @@ def print_rows(columns: Sequence[str], rows: Sequence[Sequence[str]], *, right: 
     Console(width=None if sys.stdout.isatty() else 220).print(table, markup=False)
 
 
-def print_table(runs: Sequence[Any], sort: str = "accuracy") -> None:
-    """Runs side by side, best first."""
+def print_table(runs: Sequence[Any], sort: str = "accuracy", say: Callable[[str], None] = lambda line: None) -> None:
+    """Runs side by side, best first; `say` is told of those that cannot be read."""
     from replab.runs import compare as comparison
     from replab.settings.words import duration
 
     numbers = ("accuracy %", "95 %", "loss", "params", "MACs", "lr", "epochs", "train", "images/s")
     columns = ("model", "data", *numbers[:3], "against the best", *numbers[3:], "run")
     rows = []
-    for r in comparison.table(runs, sort):
+    for r in comparison.table(runs, sort, say):
         accuracy = "–" if r["accuracy"] is None else f"{r['accuracy'] * 100:.2f}" + ("*" if r["pareto"] else " ")
         interval = "–" if r["low"] is None else f"{r['low'] * 100:.1f}–{r['high'] * 100:.1f}"
         loss = "–" if r["loss"] is None else f"{r['loss']:.4f}"

@@ -76,15 +76,18 @@ def leaderboard(
     from replab.runs import compare as comparison
     from replab.runs.run import finished_runs
 
-    readable = finished_runs(runs_folder(runs), lambda line: print(line, file=sys.stderr))
-    chosen = [r for r in readable if data in (None, r.input["data"]) and model in (None, r.chosen.model)]
+    def say(line: str) -> None:
+        print(line, file=sys.stderr)
+
+    readable = [(r, r.values) for r in finished_runs(runs_folder(runs), say)]
+    chosen = [r for r, v in readable if data in (None, v.input["data"]) and model in (None, v.chosen.model)]
     if not chosen:
         print("no finished runs to show; replab run makes one")
         return
     if csv:
-        print(comparison.to_csv(comparison.table(chosen, sort)), end="")
+        print(comparison.to_csv(comparison.table(chosen, sort, say)), end="")
     else:
-        print_table(chosen, sort)
+        print_table(chosen, sort, say)
     if figures is not None:
         for path in comparison.draw(chosen, figures):
             print(f"figure: {path}")

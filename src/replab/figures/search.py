@@ -129,14 +129,12 @@ def draw_panel(
         reason = next((trial["reason"] for trial in trials if trial.get("reason")), "")
         text = textwrap.fill(f"no trial ended with a finite loss. {reason}", 44)
         ax.text(0.5, 0.5, style.plain(text), transform=ax.transAxes, ha="center", va="center", color=style.GREY)
-    shown = []
+    shown, points = [], dict[str, list[tuple[float, float]]]()
     for trial, x, height in zip(trials, places, heights):
         if x is None:
             continue
-        marker, colour, filled = LOOKS[look_of(trial, height)]
         y = height if math.isfinite(height) else edge
-        face = colour if filled else "white"
-        ax.plot([x], [y], marker, color=colour, markerfacecolor=face, markersize=6, clip_on=False, zorder=4)
+        points.setdefault(look_of(trial, height), []).append((x, y))
         if trial["number"] == chosen:
             ax.plot([x], [y], "o", color=style.INK, markerfacecolor="none", markersize=13, clip_on=False, zorder=5)
         value = trial.get("value")
@@ -144,6 +142,11 @@ def draw_panel(
         if trial["state"] != "failed" and not math.isfinite(height) and value is not None:
             text = style.number(value)  # on the edge: how far off it really was
         shown.append((x, y, text, trial["number"] == chosen))
+    for look, places_of_look in points.items():
+        marker, colour, filled = LOOKS[look]
+        face = colour if filled else "white"
+        style_of_look = {"color": colour, "markerfacecolor": face, "markersize": 6, "linestyle": ""}
+        ax.plot(*zip(*places_of_look), marker=marker, clip_on=False, zorder=4, **style_of_look)
     return shown
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 WIDE, TALL, PITCH = 3.7, 0.42, 0.74  # a box, and from one box to the next; inches
 LONGEST = 14  # boxes in a column
+MOST = 98  # boxes of a figure: seven columns
 MARGIN, BETWEEN = 0.75, 1.1  # left of the first column (where ×N stands), between columns
 PERIOD = 12  # the longest pattern that is looked for
 
@@ -68,7 +69,7 @@ def draw_structure(layers: Sequence, title: str = "", image: Sequence[int] | Non
     """
     if not layers:
         return style.message("this network has no layers to show", title)
-    groups = fold(boxes_of(in_order(layers)))
+    groups = bounded(fold(boxes_of(in_order(layers))))
     columns = arrange(groups)
     parameters = sum(int(field(layer, "parameters") or 0) for layer in layers)
     macs = sum(int(field(layer, "macs") or 0) for layer in layers)
@@ -177,6 +178,21 @@ def fold(boxes: Sequence[Box]) -> list[Group]:
         groups.append(Group(tuple(summed), best_times))
         start += len(span)
     return groups
+
+
+def bounded(groups: Sequence[Group]) -> list[Group]:
+    """The groups, or, where they have more than MOST boxes, the first and the last of them around a summary."""
+    total = sum(len(group.boxes) for group in groups)
+    if total <= MOST:
+        return list(groups)
+    first, last, middle = list[Group](), list[Group](), list(groups)
+    for end, place in ((first, 0), (last, -1)):
+        while middle and sum(len(group.boxes) for group in (*end, middle[place])) <= MOST // 2:
+            end.append(middle.pop(place))
+    left_out = [box for group in middle for box in group.boxes]
+    parameters, macs = sum(box.parameters for box in left_out), sum(box.macs for box in left_out)
+    more = Box("", (f"… {len(left_out):,} more …",), "", None, parameters, macs)
+    return [*first, Group((more,), 1), *reversed(last)]
 
 
 def arrange(groups: Sequence[Group]) -> list[list[Group]]:

@@ -19,6 +19,8 @@ from replab.records.values import Values
 from replab.records.values.answers import log_softmax
 from replab.settings.recipe import Recipe
 
+LISTED = 40  # names of an error message
+
 
 class Picture:
     """A figure on disk that a notebook shows as a picture."""
@@ -38,11 +40,10 @@ class Pictures(dict[str, Picture]):
 
     def _repr_html_(self) -> str:
         import base64
+        import html
 
-        return "".join(
-            f'<img alt="{name}" src="data:image/png;base64,{base64.b64encode(p._repr_png_()).decode()}"><br>'
-            for name, p in self.items()
-        )
+        shown = {html.escape(name): base64.b64encode(p._repr_png_()).decode() for name, p in self.items()}
+        return "".join(f'<img alt="{name}" src="data:image/png;base64,{data}"><br>' for name, data in shown.items())
 
 
 @dataclass(frozen=True)
@@ -156,9 +157,11 @@ class Run:
             return samples.draw(network, n, seed)
         if not getattr(network, "labels", 0):
             raise RunError(f"{self.chosen.model} is not told classes, got {label!r}; cvae and acgan are")
-        if label not in self.input["classes"]:
-            raise UnknownName("class", label, self.input["classes"], "known: " + ", ".join(self.input["classes"]))
-        return samples.draw(network, n, seed, self.input["classes"].index(label))
+        classes = self.input["classes"]
+        if label not in classes:
+            more = f" and {len(classes) - LISTED:,} more" if len(classes) > LISTED else ""
+            raise UnknownName("class", label, classes, f"known: {', '.join(classes[:LISTED])}{more}")
+        return samples.draw(network, n, seed, classes.index(label))
 
     def predict(self, images: Any, model: Any = None) -> Any:
         """A Prediction for an image (a path, a PIL picture or an array), or a list of them for a list."""

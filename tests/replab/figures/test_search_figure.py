@@ -26,7 +26,7 @@ def test_states_are_told_apart_and_the_chosen_is_ringed(look):
     figure = draw_search(TRIALS, 1)
     text = look(figure)
     (ax,) = figure.axes
-    assert markers(ax) == ["D", "X", "o", "o", "o"]  # two complete, one of them with the ring
+    assert markers(ax) == ["D", "X", "o", "o"]  # the complete ones are one artist; the other "o" is the ring
     assert ax.get_xscale() == "log"
     rings = [line for line in ax.lines if line.get_markersize() > 10]
     assert [tuple(ring.get_xydata()[0]) for ring in rings] == [(1e-3, 0.3)]

@@ -89,3 +89,16 @@ def test_own_parameters_come_after_the_children(look):
 
 def test_no_layers(look):
     assert "no layers" in look(draw_structure([]))
+
+
+def test_a_thousand_layers_are_the_first_the_last_and_a_summary(look):
+    kinds = ("Linear", "Conv2d", "LSTM")
+    layers = [
+        {"name": f"l{i}", "kind": kinds[i * i % 3], "description": str(i), "shape": [i], "parameters": 1, "macs": 0}
+        for i in range(1000)
+    ]
+    figure = draw_structure(layers, "deep", (3, 4, 4))
+    text = look(figure)
+    assert "… 902 more …" in text
+    assert "1,000 parameters" in text
+    assert max(figure.get_size_inches()) < 45
