@@ -76,7 +76,8 @@ class RunFolder:
 
         with self.writing():
             if path.parent != self.folder:
-                path.parent.mkdir(exist_ok=True)
+                with contextlib.suppress(OSError):  # opening the file says what is wrong
+                    path.parent.mkdir(exist_ok=True)
             with files.replacing(path, announce) as file:
                 yield file
             self.manifest.done(hashes)

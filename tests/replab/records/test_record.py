@@ -196,6 +196,18 @@ def test_a_hostile_checkpoint_of_an_unfinished_run_is_not_run(a_run, tmp_path, m
     assert not list(resumed.folder.glob("checkpoint*"))
 
 
+def test_a_folder_that_is_removed_while_it_is_written_is_named_and_not_made_again(tmp_path):
+    record = new(tmp_path)
+    shutil.rmtree(record.folder)
+    for name in ("epochs.jsonl", "samples/1.png"):
+        record._locked = name.startswith("samples")  # as within a run
+        with pytest.raises(
+            FileError, match=rf"cannot write .*: the folder {record.folder}.* is not there, or no longer"
+        ):
+            record.write_bytes(name, b"")
+    assert os.listdir(tmp_path) == []
+
+
 def test_one_writer_at_a_time(a_run):
     held = pytest.raises(FileError, match=rf"run {a_run.id} is being written by another process; wait")
     with a_run.record.lock(), held:
