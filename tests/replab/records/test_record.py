@@ -201,7 +201,7 @@ def test_a_folder_that_is_removed_while_it_is_written_is_named_and_not_made_agai
     shutil.rmtree(record.folder)
     for name in ("epochs.jsonl", "samples/1.png"):
         record._locked = name.startswith("samples")  # as within a run
-        with pytest.raises(FileError, match=rf"cannot write .*: the folder .* is not there, or no longer"):
+        with pytest.raises(FileError, match=r"cannot write .*: the folder .* is not there, or no longer"):
             record.write_bytes(name, b"")
     assert os.listdir(tmp_path) == []
 
