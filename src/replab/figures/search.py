@@ -28,6 +28,7 @@ LOOKS = {  # marker, colour, filled
 
 NUMBERED = 60  # trials whose epoch is written beside them: the best ones
 PANELS = 12  # searched parameters that are drawn
+MANY = 300  # from here on trials are drawn smaller
 
 
 @figure(place=20)
@@ -142,11 +143,12 @@ def draw_panel(
         if trial["state"] != "failed" and not math.isfinite(height) and value is not None:
             text = style.number(value)  # on the edge: how far off it really was
         shown.append((x, y, text, trial["number"] == chosen))
-    for look, places_of_look in points.items():
+    size = 6 if len(shown) < MANY else 3
+    for look, own in points.items():
         marker, colour, filled = LOOKS[look]
-        face = colour if filled else "white"
-        style_of_look = {"color": colour, "markerfacecolor": face, "markersize": 6, "linestyle": ""}
-        ax.plot(*zip(*places_of_look), marker=marker, clip_on=False, zorder=4, **style_of_look)
+        above = 4.5 if look == "complete" else 4
+        line = ax.plot(*zip(*own), marker=marker, color=colour, linestyle="", markersize=size, zorder=above)[0]
+        line.set(markerfacecolor=colour if filled else "white", clip_on=False)
     return shown
 
 
