@@ -19,7 +19,7 @@ def lr_find(
 ) -> Figure:
     """Losses may be NaN or infinite at the end, where training broke; `smoothed` is computed if not given."""
     if len(rates) != len(losses):
-        raise ValueError(f"one loss a learning rate: {len(rates)} rates, but {len(losses)} losses")
+        raise ValueError(f"one loss per learning rate is needed: {len(rates)} rates, but {len(losses)} losses")
     x, raw = np.asarray(rates, dtype=float), style.finite(losses)
     good = np.isfinite(raw)
     if not good.any():
