@@ -23,6 +23,7 @@ from replab.runs.run import Run, finished_runs
 from replab.settings.recipe import Recipe
 
 if TYPE_CHECKING:
+    from replab.data.images import Dataset
     from replab.models.loader import ModelSource
     from replab.training.experiment import Experiment
 
@@ -31,7 +32,7 @@ Model = str | Callable[..., Any]
 
 def run(
     model: Model | None = None,
-    data: str | None = None,
+    data: Any = None,
     *,
     quiet: bool = False,
     events: Events | None = None,
@@ -70,7 +71,7 @@ def run(
 
 def prepare(
     model: Model | None = None,
-    data: str | None = None,
+    data: Any = None,
     *,
     recipe: Recipe | str | Path | None = None,
     fast: bool = False,
@@ -87,16 +88,28 @@ def prepare(
         named = allowed(wanted.model, Record(Path(recipe).resolve().parent), trust)
     from replab.training import prepare as preparing
 
-    experiment = preparing.prepare(wanted, named)
+    experiment = preparing.prepare(wanted, named, _images(data, wanted))
     wanted = experiment.recipe.fast() if fast else experiment.recipe  # a task may have settled what was left open
     if not isinstance(model, str) and model is not None:
         wanted = wanted.replace(model=experiment.source.name)
     return replace(experiment, recipe=wanted)
 
 
+def _images(data: Any, recipe: Recipe) -> Dataset | None:
+    """Data that was handed in as an object; None for a name or path, which the recipe has."""
+    if data is None or isinstance(data, (str, Path)):
+        return None
+    from replab.data.load import pick
+    from replab.data.objects import dataset_of
+
+    images = dataset_of(data, size=recipe.size, seed=recipe.seed)
+    return pick(images, seed=recipe.seed, limit=recipe.limit, classes=recipe.classes, per_class=recipe.per_class)
+
+
 def resume(
     run: str | Path,
     *,
+    data: Any = None,
     model: Model | None = None,
     trust: Trust = False,
     runs: str | Path | None = None,
@@ -109,7 +122,7 @@ def resume(
     from replab import pipeline
     from replab.training import cost, prepare
 
-    experiment = prepare.reopen(record, model, trust, events.message)
+    experiment = prepare.reopen(record, model, trust, events.message, _images(data, record.recipe()))
     if model is not None:
         trust_named(experiment.source)
     events.tell("run", folder=str(record.folder), model=experiment.recipe.model, data=experiment.recipe.data)
@@ -130,7 +143,7 @@ def all_runs(runs: str | Path | None = None, notice: Callable[[str], None] = lam
     return finished_runs(runs_folder(runs), notice)
 
 
-def compare(models: Sequence[Model], data: str | None = None, **settings: Any) -> list[Run]:
+def compare(models: Sequence[Model], data: Any = None, **settings: Any) -> list[Run]:
     """Run each model under the same recipe."""
     if not models:
         raise RunError("compare needs at least one model; for example replab compare mlp cnn")

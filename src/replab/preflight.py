@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from replab.data import source
+from replab.data.source import LIVE
 from replab.models import registry
 from replab.settings.choices import augmentation
 from replab.settings.recipe import Recipe
@@ -14,7 +15,7 @@ from replab.settings.recipe import Recipe
 
 def requested(
     model: str | Callable[..., Any] | None = None,
-    data: str | None = None,
+    data: Any = None,
     *,
     recipe: Recipe | str | Path | None = None,
     fast: bool = False,
@@ -28,8 +29,9 @@ def requested(
         settings["search"] = {**settings.get("search", {}), "trials": trials}
     if "params" in settings:
         settings["params"] = {**base.params, **settings["params"]}
+    live = data is not None and not isinstance(data, (str, Path))
     if data is not None:
-        settings["data"] = str(data)
+        settings["data"] = LIVE + type(data).__name__.lower() if live else str(data)
     if isinstance(model, str):
         settings["model"] = model
     if settings.get("pretrained") and recipe is None:
@@ -38,15 +40,16 @@ def requested(
         settings["weights"] = weights_path(str(settings["weights"]), runs)
     wanted = base.replace(**settings)
     by_name = isinstance(model, str) or (model is None and not is_own_recipe(recipe))
-    check(wanted, model_by_name=by_name)
+    check(wanted, model_by_name=by_name, data_by_name=not live)
     return wanted.fast() if fast else wanted
 
 
-def check(recipe: Recipe, model_by_name: bool = True) -> None:
+def check(recipe: Recipe, model_by_name: bool = True, data_by_name: bool = True) -> None:
     """Refuse a model, data set or augmentation that does not exist. The recipe itself has checked its values."""
     if model_by_name:
         registry.check(recipe.model)
-    source.check(recipe.data)
+    if data_by_name:
+        source.check(recipe.data)
     for step in filter(None, recipe.augmented_copy.split(",")):
         augmentation.check(step.partition("=")[0].strip())
 

@@ -98,6 +98,8 @@ def main() -> None:
     except typer.Abort:
         code = 130
     except SystemExit as end:  # Typer leaves by returning: this is a model's own code
+        if isinstance(end.__context__, BrokenPipeError):  # or nobody reads on, as after `| head`
+            raise
         refuse(f"the code of the model ended the program with sys.exit({end.code!r}), which is no success")
     if code == 130:  # how Typer ends after Ctrl-C
         print(f"\nreplab: interrupted{how_to_resume()}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""Data by name or path → Dataset: a registered source, or a folder or zip of images."""
+"""Data by name or path → Dataset: a registered source; a folder or zip of images; an .npz or .csv file."""
 
 from __future__ import annotations
 
@@ -36,6 +36,18 @@ def load(
         data = source.get(text)(size=size, seed=seed)
     else:
         data = _from_path(text, size, seed)
+    return pick(data, seed=seed, limit=limit, classes=classes, per_class=per_class)
+
+
+def pick(
+    data: Dataset,
+    *,
+    seed: int,
+    limit: int | None = None,
+    classes: Sequence[str] = (),
+    per_class: int | None = None,
+) -> Dataset:
+    """Some of the images, as `load` says."""
     if classes:
         both = (data.train.of_classes(classes), data.test.of_classes(classes))
         data = _other(data, *both, f"classes {both[0].classes}")
@@ -56,4 +68,13 @@ def _from_path(text: str, size: int | None, seed: int) -> Dataset:
     from replab.data.decode import folder
 
     check(text)
-    return folder.load(Path(text).expanduser(), size=size, seed=seed)
+    path = Path(text).expanduser()
+    if path.suffix.lower() == ".npz" and path.is_file():
+        from replab.data.decode import arrays_file
+
+        return arrays_file.load(path, size=size, seed=seed)
+    if path.suffix.lower() == ".csv" and path.is_file():
+        from replab.data.decode import table
+
+        return table.load_csv(path, size=size, seed=seed)
+    return folder.load(path, size=size, seed=seed)

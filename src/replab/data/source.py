@@ -13,9 +13,15 @@ from replab.registry import Kind
 # called with size (None, or the side to resize to) and seed (for what the source draws); gives all images
 source = Kind("data set", "replab.data.sources", "source", "replab datasets lists all; a path works too")
 
+LIVE = "python:"  # how a recipe names data that was handed in as an object
+
 
 def check(name_or_path: str) -> None:
     """Refuse a name that is not registered and a path that does not exist, without importing anything."""
+    if name_or_path.startswith(LIVE):
+        raise DataError(
+            f"{name_or_path} was an object in a Python session; replab.resume(run, data=...) takes it again"
+        )
     path = Path(name_or_path).expanduser()
     if name_or_path in source.names() or path.exists():
         return

@@ -59,7 +59,7 @@ def of_run(run: Any, image: Any, layer: int | None = None, model: Any = None) ->
     pixels = as_pixels(image, described["channels"], described["height"], described["width"])
     shown = Images(pixels[None], None, tuple(described["classes"]), (), ())
     recipe = run.chosen.replace(normalise=spell(described["mean"], described["std"]))
-    batch = next(iter(run._ready.batches(shown, network, recipe, trained_on=shown).epoch(0)))
+    batch = next(iter(run.restored().batches(shown, network, recipe, trained_on=shown).epoch(0)))
     return explain(network, batch.x, pixels, layer), network
 
 

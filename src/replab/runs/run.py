@@ -63,6 +63,7 @@ class Run:
         self.values = Values(record)  # each file read once: for comparisons of many runs
         self._ready = ready
         self._model: Any = None
+        self._without_images: Any = None
 
     @property
     def id(self) -> str:
@@ -128,11 +129,21 @@ class Run:
     def model(self, model: Any = None) -> Any:
         """The trained model, in eval mode. `model`: the file or function, when the run's own moved or was live."""
         if self._model is None:
-            self._model = self.reopened(model).trained(self.record, self.chosen)
+            self._model = self.restored(model).trained(self.record, self.chosen)
         return self._model
 
+    def restored(self, model: Any = None) -> Any:
+        """The experiment it was made with, without its images: the folder alone is enough to use the model."""
+        if self._ready is not None:
+            return self._ready
+        if self._without_images is None:
+            from replab.training.prepare import restore
+
+            self._without_images = restore(self.record, model or self._named, self._trust)
+        return self._without_images
+
     def reopened(self, model: Any = None) -> Any:
-        """The set-up it was made with: its data, task and device."""
+        """The experiment it was made with, its images loaded again."""
         if self._ready is None:
             from replab.training.prepare import reopen
 
@@ -170,14 +181,13 @@ class Run:
         return predictions if many else predictions[0]
 
     def _predict(self, images: Sequence[Any], model: Any) -> list[Prediction]:
-
         data = self.input
         if not data.get("classes"):
             raise RunError(f"run {self.id} has no classes: its images were not labelled")
         pixels = np.stack([as_pixels(image, data["channels"], data["height"], data["width"]) for image in images])
         network = self.model(model)
         shown = Images(pixels, np.zeros(len(pixels), np.int64), tuple(data["classes"]), (), ())
-        outputs = self._ready.evaluate(network, shown, self.normalised(), trained_on=shown).outputs
+        outputs = self.restored().evaluate(network, shown, self.normalised(), trained_on=shown).outputs
         if "logits" not in outputs and (scores := self._scores(network, shown)) is not None:
             outputs = {"logits": scores}
         if "logits" not in outputs:
@@ -191,12 +201,11 @@ class Run:
 
     def _scores(self, network: Any, shown: Images) -> np.ndarray | None:
         """log p(x, y) by a task that has it, (N, classes). One image at a time: none changes another's noise."""
-
-        task, scores = self._ready.task, []
+        task, scores = self.restored().task, []
         fitted = self.record.predictions("fitted.npz") if self.record.has("fitted.npz") else {}
         for i in range(len(shown)):
             one = shown.subset(slice(i, i + 1))
-            batches = self._ready.batches(one, network, self.normalised(), trained_on=one)
+            batches = self.restored().batches(one, network, self.normalised(), trained_on=one)
             if (scored := task.class_scores(network, batches, fitted)) is None:
                 return None
             scores.append(scored[0])

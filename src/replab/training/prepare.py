@@ -10,11 +10,13 @@ from dataclasses import replace
 from hashlib import sha256
 from typing import Any
 
+import numpy as np
+
 from replab import tasks
 from replab.backends import backend as backends
 from replab.data.augment.steps import mixes_labels, parse
 from replab.data.augmented_copy import with_augmented_copy
-from replab.data.images import Dataset
+from replab.data.images import Dataset, Images
 from replab.data.load import load
 from replab.errors import DataError, ModelError, RecipeError, ReplabError, RunError
 from replab.models import loader
@@ -32,18 +34,14 @@ from replab.training.experiment import Experiment, prefers_channels_last
 def prepare(
     recipe: Recipe,
     model: str | Callable[..., Any] | None = None,
+    data: Dataset | None = None,
 ) -> Experiment:
-    """Everything a run needs, checked."""
+    """Everything a run needs, checked. `data`: the images themselves, where the recipe cannot load them by name."""
     recipe = heads.settle(recipe)
     backend = backends.get(recipe.backend)
     device = backends.pick_device(recipe.device, recipe.backend)
     source = loader.find(model if model is not None else recipe.model, backend)
-    data = load(
-        recipe.data, size=recipe.size, seed=recipe.seed, limit=recipe.limit, classes=recipe.classes,
-        per_class=recipe.per_class,
-    )  # fmt: skip
-    if recipe.augmented_copy:
-        data = with_copy(data, recipe.augmented_copy, recipe.seed)
+    data = _loaded(recipe) if data is None else data
     task = tasks.make(recipe, data.spec, backend.lib, source.build)
     _check_labels(recipe, task, data)
     check_space(recipe, loader.parameters(source))
@@ -53,6 +51,14 @@ def prepare(
         if recipe.normalise == "backbone" and initial.normalise:
             recipe = recipe.replace(normalise=initial.normalise)
     return _tried(Experiment(recipe, data, source, backend, device, task, initial=initial))
+
+
+def _loaded(recipe: Recipe) -> Dataset:
+    data = load(
+        recipe.data, size=recipe.size, seed=recipe.seed, limit=recipe.limit, classes=recipe.classes,
+        per_class=recipe.per_class,
+    )  # fmt: skip
+    return with_copy(data, recipe.augmented_copy, recipe.seed) if recipe.augmented_copy else data
 
 
 def with_copy(data: Dataset, augment: str, seed: int) -> Dataset:
@@ -118,6 +124,7 @@ def reopen(
     model: str | Callable[..., Any] | None = None,
     trust: Trust = False,
     notice: Callable[[str], None] = lambda text: None,
+    data: Dataset | None = None,
 ) -> Experiment:
     """The experiment a run was made with. Code that the run names is imported only if this user named or trusted it."""
     import torch
@@ -129,8 +136,29 @@ def reopen(
     recipe = record.recipe()
     if record.has("model.safetensors"):  # trained: what it began with is not needed again
         recipe = recipe.replace(pretrained=False, weights="")
-    experiment = prepare(recipe, allowed(recipe.model, record, trust, notice) if model is None else model)
+    experiment = prepare(recipe, allowed(recipe.model, record, trust, notice) if model is None else model, data)
     initial = experiment.initial
     if initial is not None and seen.get("weights_sha256") not in (None, initial.sha256):
         raise RunError(f"{initial.origin} is not the file run {record.id} began with; start a new run")
     return experiment
+
+
+def restore(record: Record, model: str | Callable[..., Any] | None = None, trust: Trust = False) -> Experiment:
+    """The experiment of a trained run without its images: all that using the model needs is in the folder."""
+    return reopen(record, model, trust, data=_blank(record))
+
+
+def _blank(record: Record) -> Dataset:
+    """As many images as the run had, of its shape and classes, all black; they take no memory."""
+    known = record.read_json("input.json", {})
+    if not record.has("model.safetensors") or not known:
+        raise RunError(f"run {record.id} has no trained model yet; replab resume {record.id} finishes it")
+    classes, shape = tuple(known["classes"]), (known["channels"], known["height"], known["width"])
+    mean, std = (tuple(known[key] or ()) for key in ("mean", "std"))
+
+    def images(count: int) -> Images:
+        pixels = np.broadcast_to(np.zeros((1, *shape), np.uint8), (count, *shape))
+        labels = np.broadcast_to(np.zeros(1, np.int64), (count,)) if classes else None
+        return Images(pixels, labels, classes, mean, std)
+
+    return Dataset(known["data"], images(known["train_images"]), images(known["test_images"]), known["fingerprint"])

@@ -118,7 +118,11 @@ def _read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
 
 
 def _decode(names: Iterable[str], read: Read, where: Path, size: int | None, allocate: Allocate) -> Decoded:
-    plan = layout(names, str(where))
+    return decode_plan(layout(names, str(where)), read, where, size, allocate)
+
+
+def decode_plan(plan: Layout, read: Read, where: Path, size: int | None, allocate: Allocate) -> Decoded:
+    """All files of a plan, in its order."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # PIL's warnings about large or odd files: those are refused below, or fine
         if size is None:
