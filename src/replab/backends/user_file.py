@@ -19,6 +19,8 @@ def import_file(path: Path) -> ModuleType:
         parts.insert(0, root.name)
         root = root.parent
     _forget_other_roots(root)
+    if "torchvision" in path.read_text(encoding="utf-8", errors="replace"):
+        from replab.backends import torchvision_cpu  # noqa: F401 (makes its import work on a CPU-only torch)
     if len(parts) > 1:
         name = ".".join(parts)
         sys.modules.pop(name, None)  # an edited file is read again

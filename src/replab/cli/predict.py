@@ -2,29 +2,68 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import typer
 
 from replab.cli.app import RESULTS, ModelFile, RunName, Runs, TrustOption, app, asked
 
+T = TypeVar("T")
+
 
 @app.command(rich_help_panel=RESULTS)
 def predict(
     run: RunName,
-    images: Annotated[list[str], typer.Argument(help="image files")],
+    images: Annotated[
+        list[str], typer.Argument(help="image files, folders or globs; - reads names from stdin")
+    ],
+    top: Annotated[int, typer.Option(metavar="N", help="show this many classes per image")] = 3,
+    csv: Annotated[bool, typer.Option("--csv", help="comma-separated values: path,label,probability …")] = False,
+    json: Annotated[bool, typer.Option("--json", help="one JSON object per line, with all probabilities")] = False,
     model: ModelFile = None,
     trust: TrustOption = False,
     runs: Runs = None,
 ) -> None:
     """Classify images with the trained model of a run."""
+    import csv as tables
+    import json as objects
+
+    from replab.errors import RecipeError
+    from replab.runs.predict import image_files, predict_files
+
+    if csv and json:
+        raise RecipeError("--csv and --json cannot be combined; leave one out")
+    if top < 1:
+        raise RecipeError(f"--top must be at least 1, got {top}; 3 is the default")
+    files = image_files(sys.stdin.read().split("\n")[:-1] if images == ["-"] else images)
     from replab import api
 
-    for name, prediction in zip(images, api.load_run(run, runs, trust=asked(trust)).predict(list(images), model)):
-        others = sorted(prediction.probabilities.items(), key=lambda pair: -pair[1])[1:3]
-        then = ", ".join(f"{label} {probability:.1%}" for label, probability in others)
-        print(f"{name}: {prediction.label} {prediction.probability:.1%} (then {then})")
+    loaded = api.load_run(run, runs, trust=asked(trust))
+    writer = tables.writer(sys.stdout)
+    if csv:
+        ranks = range(1, min(top, len(loaded.input["classes"])) + 1)
+        writer.writerow(["path", *(f"{what}{'' if n == 1 else n}" for n in ranks for what in ("label", "probability"))])
+    for name, prediction in bar(predict_files(loaded, files, model), len(files)):
+        ranked = sorted(prediction.probabilities.items(), key=lambda pair: -pair[1])[:top]
+        if json:
+            print(objects.dumps({"path": name, "label": prediction.label, "probabilities": prediction.probabilities}))
+        elif csv:
+            writer.writerow([name, *(cell for label, share in ranked for cell in (label, f"{share:.6f}"))])
+        else:
+            then = ", ".join(f"{label} {share:.1%}" for label, share in ranked[1:])
+            print(f"{name}: {prediction.label} {prediction.probability:.1%}" + (f" (then {then})" if then else ""))
+
+
+def bar(items: Iterable[T], total: int) -> Iterator[T]:
+    """Progress where the output goes to a file and somebody watches."""
+    if not sys.stderr.isatty() or sys.stdout.isatty():
+        return iter(items)
+    from tqdm.auto import tqdm
+
+    return iter(tqdm(items, total=total, unit="image", dynamic_ncols=True))
 
 
 @app.command(rich_help_panel=RESULTS)

@@ -21,11 +21,6 @@ def make(recipe: Recipe, image: ImageSpec, lib: Any, build: Callable[..., Any] |
     return kind.of(recipe, image, lib)
 
 
-def settle(recipe: Recipe, task: Task, model: Any) -> Recipe:
-    """The recipe with everything that the task and the model leave no choice about."""
-    return task.settle(recipe, model)
-
-
 def of_run(name: str) -> type[Task]:
     """The task that a run names; the defaults for one that is not known here, as a user's own may be."""
     try:

@@ -82,7 +82,7 @@ def _check_labels(recipe: Recipe, task: Any, data: Dataset) -> None:
 def _tried(experiment: Experiment) -> Experiment:
     """The experiment after one batch through its model, with what task and model leave no choice about settled."""
     model, summary = experiment.begin(experiment.recipe)
-    recipe = tasks.settle(experiment.recipe, experiment.task, model)
+    recipe = experiment.task.settle(experiment.recipe, model)
     experiment = replace(experiment, recipe=recipe, weights_summary=summary)
     try:
         _try_on_a_batch(experiment, model)

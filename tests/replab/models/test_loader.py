@@ -282,3 +282,17 @@ def test_a_model_of_another_shape_does_not_fit_the_weights(run_of_a_file, tmp_pa
 
     with pytest.raises(RunError, match="the weights do not fit the model"):
         api.load_run(run_of_a_file.folder).predict(np.zeros((8, 8), np.uint8), model=f"{other}:Net")
+
+
+def test_a_notes_cell_runs_as_it_is(tmp_path):
+    """`import torchvision`, a device of the module's own, and a builder without arguments."""
+    (tmp_path / "cell.py").write_text(
+        "import torch\nimport torchvision\nfrom torch import nn\n"
+        "device = torch.device('cuda' if torch.cuda.is_available() else 'cpu')\n"
+        "class Net(nn.Module):\n"
+        "    def __init__(self):\n        super().__init__()\n        self.fc = nn.Linear(64, 10)\n"
+        "    def forward(self, x):\n        return self.fc(x.view(x.size(0), -1))\n"
+        "def get_model_on_device():\n    return Net().to(device)\n"
+    )
+    ready = setup.prepare(Recipe(model=f"{tmp_path / 'cell.py'}:get_model_on_device", limit=50, lr=1e-3, epochs=1))
+    assert len(list(ready.fit(ready.model()))) == 1
