@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .dtypes import BY_NAME, default, of_array, require_cpu, to_numpy
+from .dtypes import default, of_array, require_cpu, to_numpy
 from .naming import attach
 from .ops.shape import sizes_of
 from .tensor import Tensor
@@ -227,19 +227,3 @@ def _new(function: Any) -> Any:
 
 
 attach(new_zeros=_new(zeros), new_ones=_new(ones), new_empty=_new(empty), new_full=_new(full))
-
-
-def _typed(name: str) -> Any:
-    """torch.FloatTensor([...]) and the like: torch.Tensor of a fixed dtype."""
-    kind = BY_NAME[name].numpy
-
-    def make(*data: Any) -> Tensor:
-        return Tensor(Tensor(*data)._array.astype(kind))
-
-    make.__name__ = make.__qualname__ = name
-    return make
-
-
-FloatTensor, DoubleTensor, HalfTensor = _typed("FloatTensor"), _typed("DoubleTensor"), _typed("HalfTensor")
-LongTensor, IntTensor, ByteTensor = _typed("LongTensor"), _typed("IntTensor"), _typed("ByteTensor")
-BoolTensor = _typed("BoolTensor")

@@ -128,6 +128,9 @@ class MNIST(_Images):
     def targets(self) -> Tensor:
         return Tensor(self._labels)
 
+    train_data = test_data = data  # the names of old
+    train_labels = test_labels = targets
+
 
 class FashionMNIST(MNIST):
     """root/FashionMNIST/raw holds the four IDX files, gzipped or not."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -48,9 +49,12 @@ int32 = dtype("int32", np.int32, "IntTensor")
 int64 = long = dtype("int64", np.int64, "LongTensor")
 bool_ = dtype("bool", np.bool_, "BoolTensor")
 
+# NumPy has no such type: its values are kept in float32, which holds every one of them. A tensor's dtype says so.
+bfloat16 = dtype("bfloat16", np.float32, "BFloat16Tensor")
+
 ALL = (float16, float32, float64, uint8, int8, int16, int32, int64, bool_)
 OF_NUMPY = {d.numpy: d for d in ALL}
-BY_NAME = {d.name: d for d in ALL} | {d.legacy: d for d in ALL}
+BY_NAME = {d.name: d for d in (*ALL, bfloat16)} | {d.legacy: d for d in (*ALL, bfloat16)}
 FLOAT32 = np.dtype(np.float32)
 FLOAT64 = np.dtype(np.float64)
 INT64 = np.dtype(np.int64)
@@ -83,6 +87,8 @@ def set_default_dtype(d: dtype) -> None:
 def to_numpy(d: Any) -> np.dtype:
     """NumPy's type of a mytorch dtype, or of anything NumPy understands (Python's float, int, bool as torch)."""
     if d.__class__ is dtype:
+        if d is bfloat16:
+            warnings.warn("mytorch has no bfloat16: float32 is used in its place", stacklevel=3)
         return d.numpy
     if d is float:
         return FLOAT64

@@ -127,21 +127,25 @@ def randn_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires
 
 
 def randint(
-    low: int,
+    low: int = 0,
     high: Any = None,
     size: Any = None,
     *,
     generator: Any = None,
     dtype: Any = None,
     device: Any = None,
+    requires_grad: bool = False,
+    **_: Any,
 ) -> Tensor:
-    """randint(high, size) or randint(low, high, size)."""
+    """randint(high, size) or randint(low, high, size), by position or by name."""
     if size is None:
         low, high, size = 0, low, high
+    elif high is None:
+        low, high = 0, low
     if low >= high:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
     values = numpy_generator(generator).integers(low, high, tuple(size))
-    return _made(np.asarray(values).astype(np.int64 if dtype is None else to_numpy(dtype)), device, False)
+    return _made(np.asarray(values).astype(np.int64 if dtype is None else to_numpy(dtype)), device, requires_grad)
 
 
 def randint_like(input: Tensor, low: int, high: int | None = None) -> Tensor:

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from .dtypes import (
-    BY_NAME,
     CPU,
     OF_NUMPY,
     Size,
@@ -275,7 +274,9 @@ class Tensor:
     def type(self, dtype: Any = None, non_blocking: bool = False) -> Any:
         if dtype is None:
             return f"torch.{of_array(self._array).legacy}"
-        return self.to(BY_NAME[dtype.rpartition(".")[2]] if isinstance(dtype, str) else dtype)
+        from .legacy import dtype_of  # torch.FloatTensor and 'torch.FloatTensor' name a dtype too
+
+        return self.to(dtype_of(dtype))
 
 
 def _legacy(data: Any, sizes: tuple) -> np.ndarray:

@@ -4,12 +4,13 @@ from typing import Any
 
 from mytorch.dtypes import unsupported
 
-from . import functional, init, utils
+from . import functional, init, parallel, utils
 from .modules import *  # noqa: F403
 from .modules import __all__ as _layers
+from .parallel import DataParallel
 from .parameter import Parameter
 
-__all__ = [*_layers, "Parameter", "functional", "init", "utils"]
+__all__ = [*_layers, "DataParallel", "Parameter", "functional", "init", "parallel", "utils"]
 
 
 def __getattr__(name: str) -> Any:

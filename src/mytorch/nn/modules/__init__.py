@@ -33,14 +33,17 @@ from .loss import (
 from .module import Module
 from .normalization import BatchNorm1d, BatchNorm2d, GroupNorm, LayerNorm
 from .pooling import AdaptiveAvgPool2d, AvgPool2d, MaxPool2d
-from .rnn import LSTM
+from .rnn import GRU, LSTM, RNN, RNNBase
+from .rnn_cell import GRUCell, LSTMCell, RNNCell
 from .shape import Flatten, Unflatten, Upsample, ZeroPad2d
 from .transformer import TransformerEncoder, TransformerEncoderLayer
 
 __all__ = [
     "ELU",
     "GELU",
+    "GRU",
     "LSTM",
+    "RNN",
     "AdaptiveAvgPool2d",
     "AvgPool2d",
     "BCELoss",
@@ -54,10 +57,12 @@ __all__ = [
     "Dropout2d",
     "Embedding",
     "Flatten",
+    "GRUCell",
     "GroupNorm",
     "Identity",
     "KLDivLoss",
     "L1Loss",
+    "LSTMCell",
     "LayerNorm",
     "LeakyReLU",
     "Linear",
@@ -71,6 +76,8 @@ __all__ = [
     "MultiheadAttention",
     "NLLLoss",
     "ParameterList",
+    "RNNBase",
+    "RNNCell",
     "ReLU",
     "ReLU6",
     "Sequential",
