@@ -40,6 +40,14 @@ _OTHER = {
     "torch.backends.cudnn": "mytorch.backends.cudnn",
     "torch.backends.mps": "mytorch.backends.mps",
     "torch.cuda.amp.grad_scaler": "mytorch.cuda.amp",
+    "torch.distributions.constraints": "mytorch.distributions.constraints",
+    "torch.distributions.kl": "mytorch.distributions.kl",
+    **{
+        f"torch.distributions.{name}": "mytorch.distributions"
+        for name in ("bernoulli", "beta", "categorical", "distribution", "independent", "multivariate_normal")
+    },
+    "torch.distributions.normal": "mytorch.distributions",
+    "torch.distributions.uniform": "mytorch.distributions",
     "torch.nn.modules.batchnorm": "mytorch.nn.modules.normalization",
     "torch.nn.parallel.data_parallel": "mytorch.nn.parallel",
     "torch.nn.parallel.distributed": "mytorch.nn.parallel",
