@@ -98,6 +98,8 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module(f"mytorch.{name}")
     if name in ("autocast", "GradScaler"):
         return getattr(importlib.import_module("mytorch.amp"), name)
+    if name in ("from_dlpack", "to_dlpack"):
+        return getattr(importlib.import_module("mytorch.utils.dlpack"), name)
     if is_absent(f"torch.{name}"):
         return absent_module(f"torch.{name}")
     raise unsupported(f"torch.{name}")

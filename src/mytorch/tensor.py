@@ -161,6 +161,12 @@ class Tensor:
             return array.astype(dtype)
         return array.copy() if copy else array
 
+    def __dlpack__(self, **settings: Any) -> Any:
+        return self.numpy().__dlpack__(**settings)
+
+    def __dlpack_device__(self) -> Any:
+        return self._array.__dlpack_device__()
+
     def __array_wrap__(self, array: np.ndarray, context: Any = None, return_scalar: bool = False) -> Tensor:
         return Tensor(array)  # np.sin(tensor) is a tensor, as in torch
 

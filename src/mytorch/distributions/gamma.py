@@ -131,7 +131,10 @@ class Dirichlet(ExponentialFamily):
 
 
 class Beta(ExponentialFamily):
-    arg_constraints: ClassVar[dict[str, Any]] = {"concentration1": constraints.positive, "concentration0": constraints.positive}
+    arg_constraints: ClassVar[dict[str, Any]] = {
+        "concentration1": constraints.positive,
+        "concentration0": constraints.positive,
+    }
     support = constraints.unit_interval
 
     def __init__(self, concentration1: Any, concentration0: Any, validate_args: bool | None = None):
@@ -163,7 +166,11 @@ class Beta(ExponentialFamily):
 
 
 class StudentT(Distribution):
-    arg_constraints: ClassVar[dict[str, Any]] = {"df": constraints.positive, "loc": constraints.real, "scale": constraints.positive}
+    arg_constraints: ClassVar[dict[str, Any]] = {
+        "df": constraints.positive,
+        "loc": constraints.real,
+        "scale": constraints.positive,
+    }
     support = constraints.real
 
     def __init__(self, df: Any, loc: Any = 0.0, scale: Any = 1.0, validate_args: bool | None = None):

@@ -78,7 +78,10 @@ class MultivariateNormal(Distribution):
     """A mean vector and one of covariance_matrix, precision_matrix or scale_tril (the covariance's Cholesky factor)."""
 
     has_rsample = True
-    arg_constraints: ClassVar[dict[str, Any]] = {"loc": constraints.real_vector, "scale_tril": constraints.lower_cholesky}
+    arg_constraints: ClassVar[dict[str, Any]] = {
+        "loc": constraints.real_vector,
+        "scale_tril": constraints.lower_cholesky,
+    }
     support = constraints.real_vector
 
     def __init__(
