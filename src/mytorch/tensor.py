@@ -30,14 +30,14 @@ class Tensor:
     change raises it, and backward compares. _base is the tensor a view was taken from.
     """
 
-    __slots__ = ("__weakref__", "_array", "_base", "_hooks", "_node", "_version", "grad", "requires_grad")
+    __slots__ = ("__weakref__", "_array", "_base", "_hooks", "_node", "_requires_grad", "_version", "grad")
     __array_priority__ = 1000  # ndarray + Tensor is left to Tensor.__radd__
 
     def __init__(self, data: Any = (), *sizes: Any, requires_grad: bool = False):
         if data.__class__ is not ndarray:
             data = _legacy(data, sizes)
         self._array = data
-        self.requires_grad = requires_grad
+        self._requires_grad = requires_grad
         self.grad: Tensor | None = None
         self._node: Any = None
         self._version = [0]
@@ -65,6 +65,7 @@ class Tensor:
     __invert__: Any
     __and__: Any
     __or__: Any
+    __xor__: Any
     __lt__: Any
     __le__: Any
     __gt__: Any
@@ -102,6 +103,25 @@ class Tensor:
     @property
     def is_leaf(self) -> bool:
         return self._node is None
+
+    @property
+    def requires_grad(self) -> bool:
+        return self._requires_grad
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        self.requires_grad_(value)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
+        if requires_grad and self._array.dtype.kind not in "fc":
+            raise RuntimeError("only Tensors of floating point and complex dtype can require gradients")
+        if not requires_grad and self._node is not None:
+            raise RuntimeError(
+                "you can only change requires_grad flags of leaf variables. If you want to use a computed variable "
+                "in a subgraph that doesn't require differentiation use var_no_grad = var.detach()."
+            )
+        self._requires_grad = bool(requires_grad)
+        return self
 
     @property
     def grad_fn(self) -> Any:
@@ -233,7 +253,8 @@ class Tensor:
 
     @property
     def data(self) -> Tensor:
-        return self.detach()
+        """The same memory with a version of its own: changes made through it are not seen by autograd."""
+        return Tensor(self._array)
 
     @data.setter
     def data(self, value: Tensor) -> None:
@@ -241,19 +262,8 @@ class Tensor:
         self._version[0] += 1
 
     def detach_(self) -> Tensor:
-        self._node = None
-        self.requires_grad = False
-        return self
-
-    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
-        if requires_grad and self._array.dtype.kind != "f":
-            raise RuntimeError("only Tensors of floating point dtype can require gradients")
-        if not requires_grad and self._node is not None:
-            raise RuntimeError(
-                "you can only change requires_grad flags of leaf variables. If you want to use a computed variable "
-                "in a subgraph that doesn't require differentiation use var_no_grad = var.detach()."
-            )
-        self.requires_grad = requires_grad
+        self._node = self._base = None
+        self._requires_grad = False
         return self
 
     def cpu(self) -> Tensor:

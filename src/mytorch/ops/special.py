@@ -9,10 +9,11 @@ import numpy as np
 from ..naming import attach, numpy_names
 from ..nn.functional import activation
 from ..tensor import Tensor
+from . import either
 from .pointwise import unary
 from .reduce import axis_of
 
-erf = unary("erf", activation.erf, lambda x, y: x.dtype.type(2 / np.sqrt(np.pi)) * np.exp(-x * x))
+erf = unary("erf", activation.erf, lambda x, y: either.exp(-x * x) * float(2 / np.sqrt(np.pi)))
 
 
 @numpy_names

@@ -7,10 +7,12 @@ from functools import cache
 
 import numpy as np
 
-from mytorch.autograd import record
-from mytorch.ops import pointwise
+from mytorch.autograd import record, spelled_out
+from mytorch.ops import either, pointwise
+from mytorch.ops.broadcast import floating
 from mytorch.ops.inplace import apply
 from mytorch.ops.pointwise import sigmoid, sigmoid_array, tanh
+from mytorch.ops.reduce import axis_of
 from mytorch.tensor import Tensor
 
 __all__ = [
@@ -30,20 +32,23 @@ def relu6(input: Tensor, inplace: bool = False) -> Tensor:
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
     if inplace:
         return apply(input, hardtanh, (min_val, max_val), {})
-    out = np.clip(input._array, min_val, max_val)
+    if min_val > max_val:
+        raise ValueError(f"min_val cannot be greater than max_val, but got {min_val} > {max_val}")
+    if input._array.dtype.kind == "b":
+        raise RuntimeError("Bool inputs not supported for hardtanh")
 
-    def hardtanh_backward(g: np.ndarray) -> tuple[np.ndarray]:
-        return (g * ((out > min_val) & (out < max_val)),)
+    def hardtanh_backward(g: np.ndarray, y: np.ndarray) -> tuple[np.ndarray]:
+        return (g * ((y > min_val) & (y < max_val)),)
 
-    return record(out, (input,), hardtanh_backward, saves_output=True)
+    return record(np.clip(input._array, min_val, max_val), (input,), hardtanh_backward, saves_output=True, again=True)
 
 
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
     if inplace:
         return apply(input, leaky_relu, (negative_slope,), {})
     x = input._array
-    slope = (x > 0) * np.asarray(1 - negative_slope, x.dtype) + negative_slope
-    return record(x * slope, (input,), lambda g: (g * slope,))
+    slope = (x > 0) * np.asarray(1 - negative_slope, x.dtype) + negative_slope  # a constant between the steps
+    return record(x * slope, (input,), lambda g: (g * slope,), again=lambda g: (g * Tensor(slope),))
 
 
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
@@ -51,13 +56,13 @@ def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     if inplace:
         return apply(input, elu, (alpha,), {})
     x = input._array
-    below = np.expm1(np.minimum(x, 0)) * alpha  # 0 above
-    negative = x <= 0
+    out = np.maximum(x, 0) + np.expm1(np.minimum(x, 0)) * alpha
 
-    def elu_backward(g: np.ndarray) -> tuple[np.ndarray]:
-        return (g * (below + (1 + negative * g.dtype.type(alpha - 1))),)
+    def elu_backward(g: np.ndarray, x: np.ndarray) -> tuple[np.ndarray]:
+        negative = either.values(x) <= 0
+        return (g * either.where(negative, either.exp(either.where(negative, x, 0.0)) * alpha, 1.0),)
 
-    return record(np.maximum(x, 0) + below, (input,), elu_backward)
+    return record(out, (input,), elu_backward, (input,), again=True)
 
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
@@ -66,7 +71,11 @@ def silu(input: Tensor, inplace: bool = False) -> Tensor:
         return apply(input, silu, (), {})
     x = input._array
     s = sigmoid_array(x)
-    return record(x * s, (input,), lambda g: (g * s * (1 + x * (1 - s)),), saved=(input,))
+
+    def silu_backward(g: np.ndarray, x: np.ndarray) -> tuple[np.ndarray]:
+        return (g * s * (1 + x * (1 - s)),)
+
+    return record(x * s, (input,), silu_backward, (input,), again=spelled_out(lambda x: x * sigmoid(x)))
 
 
 def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
@@ -76,17 +85,26 @@ def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tenso
     linear = scaled > threshold
     curve = (np.maximum(scaled, 0) + np.log1p(np.exp(-np.abs(scaled)))) / beta
 
-    def softplus_backward(g: np.ndarray) -> tuple[np.ndarray]:
+    def softplus_backward(g: np.ndarray, x: np.ndarray) -> tuple[np.ndarray]:
         return (g * np.where(linear, 1, sigmoid_array(scaled)),)
 
-    return record(np.where(linear, x, curve), (input,), softplus_backward)
+    def softplus_again(g: Tensor, x: Tensor) -> tuple[Tensor]:
+        return (g * either.where(linear, 1.0, sigmoid(x * beta)),)
+
+    return record(np.where(linear, x, curve), (input,), softplus_backward, (input,), again=softplus_again)
 
 
 def logsigmoid(input: Tensor) -> Tensor:
     """log(sigmoid(x)) without taking the logarithm of 0."""
     x = input._array
     out = np.minimum(x, 0) - np.log1p(np.exp(-np.abs(x)))
-    return record(out, (input,), lambda g: (g * sigmoid_array(-x),), saved=(input,))
+    return record(
+        out,
+        (input,),
+        lambda g, x: (g * sigmoid_array(-x),),
+        (input,),
+        again=lambda g, x: (g * sigmoid(-x),),
+    )
 
 
 def gelu(input: Tensor, approximate: str = "none") -> Tensor:
@@ -103,7 +121,16 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
         slope = below + 0.5 * x * (1 - t * t) * (a * (1 + 3 * b * x * x))
     else:
         raise RuntimeError(f"approximate argument must be either none or tanh, but got {approximate!r}")
-    return record(x * below, (input,), lambda g: (g * slope,))
+    plain = _gelu_plainly if approximate == "none" else _gelu_tanh_plainly
+    return record(x * below, (input,), lambda g, x: (g * slope,), (input,), again=spelled_out(plain))
+
+
+def _gelu_plainly(x: Tensor) -> Tensor:
+    return x * 0.5 * (1 + (x * math.sqrt(0.5)).erf())
+
+
+def _gelu_tanh_plainly(x: Tensor) -> Tensor:
+    return x * 0.5 * (1 + tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
 
 
 _ERF_STEP, _ERF_END = 1 / 256, 6.0  # erf(6) is 1 to the last digit of a float64
@@ -140,19 +167,28 @@ def erf(x: np.ndarray) -> np.ndarray:
 def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: object = None) -> Tensor:
     if dtype is not None:
         return softmax(input.to(dtype), dim)
-    axis = _softmax_dim(input) if dim is None else dim
-    out = softmax_array(_floating(input), axis)
+    input = floating(input)
+    axis = _softmax_dim(input, dim)
 
-    def softmax_backward(g: np.ndarray) -> tuple[np.ndarray]:
-        gx = g * out
-        gx -= out * gx.sum(axis, keepdims=True)
+    def softmax_backward(g: np.ndarray, y: np.ndarray) -> tuple[np.ndarray]:
+        gx = g * y
+        gx -= y * gx.sum(axis, keepdims=True)
         return (gx,)
 
-    return record(out, (input,), softmax_backward, saves_output=True)
+    def softmax_again(g: Tensor, y: Tensor) -> tuple[Tensor]:
+        gx = g * y
+        return (gx - y * gx.sum(axis, keepdim=True),)
+
+    if not input.ndim:
+        return input * 0 + 1
+    out = softmax_array(input._array, axis)
+    return record(out, (input,), softmax_backward, saves_output=True, again=softmax_again)
 
 
 def softmax_array(x: np.ndarray, axis: int) -> np.ndarray:
-    out = x - x.max(axis, keepdims=True) if x.size else x.copy()
+    if not x.size or not x.ndim:
+        return np.ones_like(x)
+    out = x - x.max(axis, keepdims=True)
     np.exp(out, out=out)
     out /= out.sum(axis, keepdims=True)
     return out
@@ -161,21 +197,26 @@ def softmax_array(x: np.ndarray, axis: int) -> np.ndarray:
 def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: object = None) -> Tensor:
     if dtype is not None:
         return log_softmax(input.to(dtype), dim)
-    axis = _softmax_dim(input) if dim is None else dim
-    x = _floating(input)
-    out = x - x.max(axis, keepdims=True) if x.size else x.copy()
-    out -= np.log(np.exp(out).sum(axis, keepdims=True))
+    input = floating(input)
+    axis = _softmax_dim(input, dim)
+    x = input._array
+    if x.size and x.ndim:
+        out = x - x.max(axis, keepdims=True)
+        out -= np.log(np.exp(out).sum(axis, keepdims=True))
+    else:
+        out = np.zeros_like(x)
 
-    def log_softmax_backward(g: np.ndarray) -> tuple[np.ndarray]:
-        return (g - np.exp(out) * g.sum(axis, keepdims=True),)
+    def log_softmax_backward(g: np.ndarray, y: np.ndarray) -> tuple[np.ndarray]:
+        return (g - np.exp(y) * g.sum(axis, keepdims=True),)
 
-    return record(out, (input,), log_softmax_backward, saves_output=True)
+    def log_softmax_again(g: Tensor, y: Tensor) -> tuple[Tensor]:
+        return (g - y.exp() * g.sum(axis, keepdim=True),)
+
+    if not x.ndim:  # the logarithm of a probability of 1
+        return input * 0
+    return record(out, (input,), log_softmax_backward, saves_output=True, again=log_softmax_again)
 
 
-def _softmax_dim(input: Tensor) -> int:
+def _softmax_dim(input: Tensor, dim: int | None) -> int:
     """torch's (deprecated) choice when dim is not given."""
-    return 0 if input.ndim in (0, 1, 3) else 1
-
-
-def _floating(input: Tensor) -> np.ndarray:
-    return input._array if input._array.dtype.kind == "f" else input._array.astype(np.float32)
+    return axis_of((0 if input.ndim in (0, 1, 3) else 1) if dim is None else dim, input.ndim)

@@ -10,11 +10,16 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from mytorch.autograd import needs, record
+from mytorch.autograd import needs, recomputed, record, spelled_out
+from mytorch.ops.shape import cat
 from mytorch.parallel import in_pieces
 from mytorch.tensor import Tensor
 
 from .layout import Pair, Window, batch_first, batch_last, padded, pair
+from .pad import pad
+from .rearrange import fold, unfold
+
+__all__ = ["conv2d", "conv_transpose2d"]
 
 _BLOCK = 1 << 20  # numbers in an unfolded block
 
@@ -145,7 +150,7 @@ def conv2d(
     out = correlate(image, w, None if bias is None else bias._array, window, groups)
     wants_x, wants_w, wants_b = needs(input), needs(weight), bias is not None and needs(bias)
 
-    def conv2d_backward(grad: np.ndarray) -> tuple[np.ndarray | None, ...]:
+    def conv2d_backward(grad: np.ndarray, *_: np.ndarray) -> tuple[np.ndarray | None, ...]:
         g = batch_last(grad)
         gx = gw = gb = None
         if wants_x:
@@ -158,7 +163,21 @@ def conv2d(
         return gx, gw, gb
 
     parents = (input, weight) if bias is None else (input, weight, bias)
-    return record(batch_first(out), parents, conv2d_backward, _read(input, image, weight))
+
+    def values() -> np.ndarray:
+        return batch_first(image[:, top : height - bottom, left : width - right])
+
+    def plainly(x: Tensor, weight: Tensor, *bias: Tensor) -> Tensor:
+        x = pad(x, (left, right, top, bottom))
+        parts = [
+            w.reshape(w.shape[0], -1).matmul(unfold(part, window.kernel, window.dilation, 0, window.stride))
+            for w, part in zip(weight.chunk(groups), x.chunk(groups, 1))
+        ]
+        out = (parts[0] if groups == 1 else cat(parts, 1)).reshape(len(x), -1, *window.positions(height, width))
+        return out + bias[0].reshape(-1, 1, 1) if bias else out
+
+    saved = (recomputed(input, values), *parents[1:])
+    return record(batch_first(out), parents, conv2d_backward, saved, again=spelled_out(plainly))
 
 
 def conv_transpose2d(
@@ -200,7 +219,7 @@ def conv_transpose2d(
         out += bias._array[:, None, None, None]
     wants_x, wants_w, wants_b = needs(input), needs(weight), bias is not None and needs(bias)
 
-    def conv_transpose2d_backward(grad: np.ndarray) -> tuple[np.ndarray | None, ...]:
+    def conv_transpose2d_backward(grad: np.ndarray, *_: np.ndarray) -> tuple[np.ndarray | None, ...]:
         g = padded(batch_last(grad), ph, ph, pw, pw)
         rows, columns = image.shape[1:3]
         gx = gw = gb = None
@@ -213,12 +232,19 @@ def conv_transpose2d(
         return gx, gw, gb
 
     parents = (input, weight) if bias is None else (input, weight, bias)
-    return record(batch_first(out), parents, conv_transpose2d_backward, _read(input, image, weight))
 
+    def plainly(x: Tensor, weight: Tensor, *bias: Tensor) -> Tensor:
+        x = x.reshape(*x.shape[:2], -1)
+        parts = [
+            w.reshape(w.shape[0], -1).t().matmul(part) for w, part in zip(weight.chunk(groups), x.chunk(groups, 1))
+        ]
+        inner = (height - oh, width - ow)  # where the windows end: output_padding comes after them
+        images = [fold(part, inner, window.kernel, window.dilation, 0, window.stride) for part in parts]
+        out = pad(images[0] if groups == 1 else cat(images, 1), (-pw, ow - pw, -ph, oh - ph))
+        return out + bias[0].reshape(-1, 1, 1) if bias else out
 
-def _read(input: Tensor, image: np.ndarray, weight: Tensor) -> tuple[Tensor, ...]:
-    """What backward reads: not the input if it was copied, so that the copy alone is kept."""
-    return (input, weight) if np.may_share_memory(input._array, image) else (weight,)
+    saved = (recomputed(input, lambda: batch_first(image)), *parents[1:])
+    return record(batch_first(out), parents, conv_transpose2d_backward, saved, again=spelled_out(plainly))
 
 
 def _check(x: np.ndarray, w: np.ndarray, groups: int, channels: int, name: str) -> None:

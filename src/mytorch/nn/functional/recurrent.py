@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from mytorch.autograd import record
-from mytorch.ops.pointwise import sigmoid_array
+from mytorch.autograd import record, spelled_out
+from mytorch.ops.pointwise import sigmoid_array, where
+from mytorch.ops.shape import stack
 from mytorch.tensor import Tensor
 
 
@@ -35,6 +36,19 @@ def _weight_grads(ga: np.ndarray, gb: np.ndarray, x: np.ndarray, before: np.ndar
     """Gradients of w_ih and w_hh from those of the gates' input shares (ga) and hidden shares (gb)."""
     flat, hidden = ga.reshape(-1, ga.shape[2]), gb.reshape(-1, gb.shape[2])
     return flat.T @ x.reshape(len(flat), -1), hidden.T @ before.reshape(len(hidden), -1)
+
+
+def _again(plainly: Any) -> Any:
+    """For create_graph=True: the layer step by step, without the result that is saved too."""
+    return lambda g, *saved: spelled_out(plainly)(g, *saved[:-1])
+
+
+def _plus(x: Tensor, bias: tuple[Tensor, ...]) -> Tensor:
+    return x + bias[0] if bias else x
+
+
+def _live(valid: np.ndarray | None, t: int, new: Tensor, old: Tensor) -> Tensor:
+    return new if valid is None else where(Tensor(valid[t]), new, old)
 
 
 def rnn_layer(
@@ -66,7 +80,7 @@ def rnn_layer(
             np.copyto(a, h, where=~valid[t])
         h = a
 
-    def rnn_backward(grad: np.ndarray) -> tuple[np.ndarray | None, ...]:
+    def rnn_backward(grad: np.ndarray, *_: np.ndarray) -> tuple[np.ndarray | None, ...]:
         ga = np.empty_like(states)
         gh = np.zeros_like(h0._array)
         for t in reversed(times):
@@ -82,7 +96,15 @@ def rnn_layer(
         return ga @ wi, gh, *gw, gb, gb.copy()
 
     parents = (x, h0, w_ih, w_hh) if b_ih is None or b_hh is None else (x, h0, w_ih, w_hh, b_ih, b_hh)
-    out = record(states, parents, rnn_backward, saved=(x, h0, w_ih, w_hh), saves_output=True)
+
+    def plainly(x: Tensor, h: Tensor, w_ih: Tensor, w_hh: Tensor, *biases: Tensor) -> Tensor:
+        outputs = {}
+        for t in times:
+            a = _plus(x[t].matmul(w_ih.t()), biases[:1]) + _plus(h.matmul(w_hh.t()), biases[1:])
+            outputs[t] = h = _live(valid, t, a.relu() if relu else a.tanh(), h)
+        return stack([outputs[t] for t in range(steps)])
+
+    out = record(states, parents, rnn_backward, parents, True, again=_again(plainly))
     return out, out[times[-1]]
 
 
@@ -121,7 +143,7 @@ def gru_layer(
             np.copyto(states[t], h, where=~valid[t])
         h = states[t]
 
-    def gru_backward(grad: np.ndarray) -> tuple[np.ndarray | None, ...]:
+    def gru_backward(grad: np.ndarray, *_: np.ndarray) -> tuple[np.ndarray | None, ...]:
         ga, gb = np.empty_like(gates), np.empty_like(gates)  # of the input's and of the state's share of the gates
         before = _before(states, h0._array, reverse)
         gh = np.zeros_like(h0._array)
@@ -140,7 +162,17 @@ def gru_layer(
         return ga @ wi, gh, *gw, ga.sum((0, 1)), gb.sum((0, 1))
 
     parents: tuple[Any, ...] = (x, h0, w_ih, w_hh, b_ih, b_hh) if has_bias else (x, h0, w_ih, w_hh)
-    out = record(states, parents, gru_backward, saved=(x, h0, w_ih, w_hh), saves_output=True)
+
+    def plainly(x: Tensor, h: Tensor, w_ih: Tensor, w_hh: Tensor, *biases: Tensor) -> Tensor:
+        outputs = {}
+        for t in times:
+            a, b = _plus(x[t].matmul(w_ih.t()), biases[:1]), _plus(h.matmul(w_hh.t()), biases[1:])
+            (ar, az, an), (br, bz, bn) = a.chunk(3, 1), b.chunk(3, 1)
+            z, new = (az + bz).sigmoid(), (an + (ar + br).sigmoid() * bn).tanh()
+            outputs[t] = h = _live(valid, t, (1 - z) * new + z * h, h)
+        return stack([outputs[t] for t in range(steps)])
+
+    out = record(states, parents, gru_backward, parents, True, again=_again(plainly))
     return out, out[times[-1]]
 
 
@@ -181,7 +213,7 @@ def lstm_layer(
         h, c = result[t], cells[t]
     result[steps] = c
 
-    def lstm_backward(grad: np.ndarray) -> tuple[np.ndarray | None, ...]:
+    def lstm_backward(grad: np.ndarray, *_: np.ndarray) -> tuple[np.ndarray | None, ...]:
         ga = np.empty_like(gates)  # gradient of the gates before their nonlinearity
         gh, gc = np.zeros((n, hidden), grad.dtype), grad[steps].copy()
         for place in range(steps - 1, -1, -1):
@@ -211,5 +243,15 @@ def lstm_layer(
         return ga @ wi, gh, gc, *gw, gb, gb.copy()
 
     parents = (x, h0, c0, w_ih, w_hh) if b_ih is None or b_hh is None else (x, h0, c0, w_ih, w_hh, b_ih, b_hh)
-    both = record(result, parents, lstm_backward, saved=(x, h0, c0, w_ih, w_hh), saves_output=True)
+
+    def plainly(x: Tensor, h: Tensor, c: Tensor, w_ih: Tensor, w_hh: Tensor, *biases: Tensor) -> Tensor:
+        outputs = {}
+        for t in times:
+            a = _plus(x[t].matmul(w_ih.t()), biases[:1]) + _plus(h.matmul(w_hh.t()), biases[1:])
+            i, f, u, o = a.chunk(4, 1)
+            c = _live(valid, t, f.sigmoid() * c + i.sigmoid() * u.tanh(), c)
+            outputs[t] = h = _live(valid, t, o.sigmoid() * c.tanh(), h)
+        return stack([*[outputs[t] for t in range(steps)], c])
+
+    both = record(result, parents, lstm_backward, parents, True, again=_again(plainly))
     return both[:steps], both[times[-1]], both[steps]
