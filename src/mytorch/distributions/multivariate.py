@@ -97,7 +97,7 @@ class MultivariateNormal(Distribution):
             raise ValueError("Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified.")
         if precision_matrix is not None:
             covariance_matrix = torch.linalg.inv(precision_matrix)
-        lower = scale_tril if scale_tril is not None else torch.linalg.cholesky(covariance_matrix)
+        lower = scale_tril if scale_tril is not None else torch.linalg.cholesky(covariance_matrix)  # type: ignore[arg-type]
         batch = np.broadcast_shapes(tuple(lower.shape[:-2]), tuple(loc.shape[:-1]))
         size = loc.shape[-1]
         self.loc, self.scale_tril = loc.expand(*batch, size), lower.expand(*batch, size, size)
