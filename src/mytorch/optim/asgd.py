@@ -54,5 +54,6 @@ class ASGD(Optimizer):
         weight *= 1 - group["lambd"] * float(eta)
         weight -= float(eta) * grad
         average += (weight - average) * float(mu)
-        eta[...] = rate / (1 + group["lambd"] * rate * t) ** group["alpha"]
-        mu[...] = 1 / max(1, t - group["t0"])
+        # float32, as torch keeps them, also in a state that was loaded into another type
+        eta[...] = np.float32(rate / (1 + group["lambd"] * rate * t) ** group["alpha"])
+        mu[...] = np.float32(1 / max(1, t - group["t0"]))
