@@ -44,6 +44,8 @@ RANDOM = {
 }  # fmt: skip
 # where torch and mytorch may choose differently, and what is compared instead
 ABSOLUTE = {"linalg.eigh", "linalg.qr", "qr", "svd", "linalg.svd", "linalg.eig"}
+# entries that are a formula around the operator
+SKIPPED = {("linalg.pinv", "singular"), ("linalg.lstsq", "grad_oriented")}
 # operators whose op_db entry calls the function in another way: library, sample's arguments -> result
 CALLS: dict[str, Callable] = {
     "T": lambda lib, t: t.T,
@@ -57,9 +59,9 @@ CALLS: dict[str, Callable] = {
     "nn.functional.embedding_bag": lambda lib, weight, index, **kw: lib.nn.functional.embedding_bag(
         index, weight, **kw
     ),
-    "slice": lambda lib, t, *args: torch_slice(t, *args),
+    "slice": lambda lib, t, *args, **kwargs: torch_slice(t, *args, **kwargs),
     "zero_": lambda lib, t: t.clone().zero_(),
-    "fill": lambda lib, t, *args: t.clone().fill_(*args),
+    "fill": lambda lib, t, value: t.clone().fill_(value),
 }
 
 
@@ -139,7 +141,7 @@ def ours(value: Any, leaves: list | None = None) -> Any:
     if isinstance(value, torch.device):
         return str(value)
     if isinstance(value, torch.layout):
-        return mytorch.strided
+        return str(value)
     if isinstance(value, torch.memory_format):
         return getattr(mytorch, str(value).removeprefix("torch."))
     if isinstance(value, torch.Generator):
@@ -149,6 +151,8 @@ def ours(value: Any, leaves: list | None = None) -> Any:
         return mytorch.nn.TransformerEncoderLayer(
             width, heads, value.linear1.out_features, value.dropout.p, batch_first=value.self_attn.batch_first
         )
+    if isinstance(value, torch.nn.Module) and not list(value.parameters()):
+        return getattr(mytorch.nn, type(value).__name__)()
     if callable(value) and getattr(torch.nn.functional, getattr(value, "__name__", " "), None) is value:
         return getattr(mytorch.nn.functional, value.__name__)
     return _inside(value, lambda v: ours(v, leaves))
@@ -195,6 +199,10 @@ def weights(shape: tuple, dtype: torch.dtype, number: int) -> np.ndarray:
 
 class Difference(Exception):
     pass
+
+
+class NotInTorch(Exception):
+    """Torch itself cannot do this sample (a second derivative it does not have): nothing to compare."""
 
 
 def same(mine: Any, reference: Any, random: bool = False, absolute: bool = False) -> None:
@@ -270,9 +278,14 @@ def _weighted(parts: list, lib: Any, number: int) -> Any:
 def compare(op: Any, mine: Callable, sample: Any, order: int) -> None:
     absolute = op.name in ABSOLUTE
     random = op.name in RANDOM or bool(sample.kwargs.get("dropout_p"))
+    if op.name == "nn.functional.multi_head_attention_forward":
+        random = bool(sample.args[9])  # its dropout_p
     if random and order:
         return
-    out_b, grads_b = results(op, op.op, sample, theirs, order, torch)
+    try:
+        out_b, grads_b = results(op, op.op, sample, theirs, order, torch)
+    except Exception as fault:
+        raise NotInTorch from fault
     out_a, grads_a = results(op, mine, sample, ours, order, mytorch)
     if not order:
         same(out_a, out_b, random, absolute)
@@ -319,6 +332,8 @@ def operator(op: Any, kinds: tuple[str, ...], most: int, seconds: float) -> dict
                 with limited(seconds):
                     compare(op, mine, sample, order)
                 passed += 1
+            except NotInTorch:
+                tried -= 1
             except Slow:
                 faults.append("too slow")
             except Exception as fault:
@@ -350,8 +365,12 @@ def _errors(op: Any, mine: Callable, seconds: float) -> tuple[int, int, list[str
             reference, text = _raised(lambda s=sample: results(op, op.op, s, theirs, 0, torch), seconds)
             if reference is None:
                 continue  # torch itself does not raise here
+            try:
+                given = [ours(v) for v in (sample.input, sample.args, sample.kwargs)]
+            except Exception:
+                continue  # no such array (65 dims, another device)
             tried += 1
-            got, words = _raised(lambda s=sample: results(op, mine, s, ours, 0, mytorch), seconds)
+            got, words = _raised(lambda g=given: mine(g[0], *g[1], **g[2]), seconds)
             if got is reference or (reference is NotImplementedError and got in (RuntimeError, TypeError)):
                 passed += 1
             else:
@@ -378,6 +397,8 @@ def is_public(op: Any) -> bool:
     """Names a script can use: not torch's private ones, its CUDA templates or masked tensors."""
     first = op.name.split(".")[0]
     private = first.startswith("_") and not first.startswith("__")
+    if (op.name, op.variant_test_name) in SKIPPED:
+        return False
     return not private and first not in ("torch", "masked", "sparse") and not first.startswith("jiterator")
 
 

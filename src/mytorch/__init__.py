@@ -19,8 +19,7 @@ from .dtypes import Size, device, dtype, finfo, get_default_dtype, iinfo, set_de
 from .printing import set_printoptions
 from .random import Generator, default_generator
 from .threads import get_num_threads, set_num_threads
-from . import nn, optim, utils
-from .ops import special  # after nn, whose activations it makes tensor methods of
+from . import fft, nn, optim, signal, special, utils
 from .legacy import (
     BoolTensor,
     ByteTensor,
@@ -51,7 +50,6 @@ strided, contiguous_format, channels_last, preserve_format = (
 
 # every operation by its name, as a function of the package
 globals().update(ops.FUNCTIONS)
-globals().update(special.METHODS)
 for _module in (creation, random):
     _public = {n: f for n, f in vars(_module).items() if getattr(f, "__module__", "") == _module.__name__}
     globals().update({n: f for n, f in _public.items() if not n.startswith("_")})

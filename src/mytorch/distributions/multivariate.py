@@ -133,7 +133,7 @@ class MultivariateNormal(Distribution):
     def log_prob(self, value: Tensor) -> Tensor:
         self._validate_sample(value)
         away = (value - self.loc).unsqueeze(-1)
-        white = (torch.linalg.inv(self.scale_tril) @ away).squeeze(-1)
+        white = (torch.linalg.solve_triangular(self.scale_tril, away, upper=False)).squeeze(-1)
         return -0.5 * (self._event_shape[0] * math.log(2 * math.pi) + white.pow(2).sum(-1)) - self._half_log_det()
 
     def entropy(self) -> Tensor:

@@ -149,6 +149,8 @@ def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
     if not input._array.ndim:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
     n = input._array.shape[axis_of(dim, input._array.ndim)]
+    if isinstance(start, Tensor) and (start._array.ndim or start._array.dtype.kind not in "iu"):
+        raise RuntimeError("start must be an 0-dim integral Tensor.")
     start = int(start)
     if length < 0:
         raise RuntimeError("narrow(): length must be non-negative.")
@@ -217,10 +219,14 @@ def flip(input: Tensor, *axes: Any, dims: Any = None) -> Tensor:
 
 
 def fliplr(input: Tensor) -> Tensor:
+    if input._array.ndim < 2:
+        raise RuntimeError("Input must be >= 2-d.")
     return flip(input, 1)
 
 
 def flipud(input: Tensor) -> Tensor:
+    if input._array.ndim < 1:
+        raise RuntimeError("Input must be >= 1-d.")
     return flip(input, 0)
 
 
@@ -230,6 +236,11 @@ def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
         raise RuntimeError("`shifts` required")
     if isinstance(shifts, (tuple, list)) and dims is not None and len(shifts) != len(sizes_of((dims,))):
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims: {len(sizes_of((dims,)))}")
+    if dims is not None and dims != ():
+        if not input._array.ndim:
+            raise IndexError("Dimension specified as 0 but tensor has no dimensions")
+        for d in sizes_of((dims,)):
+            axis_of(d, input._array.ndim)
     dims = None if dims is None or dims == () or not input._array.ndim else dims
     return linear(input, lambda a: np.roll(a, shifts, dims), lambda g: np.roll(g, back, dims))
 

@@ -7,16 +7,14 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import common
-from ..naming import attach, named, numpy_names
+from ..naming import attach, named, numpy_names, public
 from ..tensor import Tensor
 from .broadcast import both_arrays, mismatch, quiet
 from .reduce import axes_of
 
 
 def _comparison(name: str, ufunc: Any) -> Any:
-    def op(input: Any, other: Any) -> Tensor:
-        if not isinstance(input, Tensor):
-            input = Tensor(np.asarray(input))
+    def op(input: Tensor, other: Any) -> Tensor:
         b = other._array if isinstance(other, Tensor) else other
         if isinstance(b, (str, type(None))):
             raise TypeError(f"{name}(): argument 'other' must be Tensor or Number, not {type(b).__name__}")
@@ -27,6 +25,8 @@ def _comparison(name: str, ufunc: Any) -> Any:
             raise mismatch(input._array.shape, np.shape(b)) from None
 
     op.__name__ = op.__qualname__ = name
+    if name.startswith("logical"):  # takes no numbers
+        op.__annotations__["other"] = "Tensor"
     return op
 
 
@@ -97,6 +97,11 @@ isneginf = _test("isneginf", np.isneginf)
 
 
 def isclose(input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Tensor:
+    if input._array.dtype != other._array.dtype:
+        raise RuntimeError(f"{input.dtype} did not match {other.dtype}: convert one of them")
+    for name, value in (("rtol", rtol), ("atol", atol)):
+        if value < 0:
+            raise RuntimeError(f"{name} must be greater than or equal to zero, but got {value}")
     return Tensor(np.asarray(np.isclose(input._array, other._array, rtol, atol, equal_nan)))
 
 
@@ -163,8 +168,8 @@ METHODS = attach(
     bitwise_xor, bitwise_not, bitwise_left_shift, bitwise_right_shift, isnan, isinf, isfinite, signbit,
     isposinf, isneginf, isclose, allclose, equal, all, any, nan_to_num, heaviside, is_nonzero, not_equal=ne,
     less=lt, less_equal=le, greater=gt, greater_equal=ge, __eq__=_eq_operator, __ne__=_ne_operator,
-    __lt__=lt, __le__=le, __gt__=gt, __ge__=ge, __and__=bitwise_and, __rand__=bitwise_and, __or__=bitwise_or,
-    __ror__=bitwise_or, __xor__=bitwise_xor, __rxor__=bitwise_xor, __invert__=bitwise_not,
+    __lt__=lt, __le__=le, __gt__=gt, __ge__=ge, __and__=bitwise_and, __rand__=public(bitwise_and), __or__=bitwise_or,
+    __ror__=public(bitwise_or), __xor__=bitwise_xor, __rxor__=public(bitwise_xor), __invert__=bitwise_not,
     __lshift__=bitwise_left_shift, __rshift__=bitwise_right_shift,
 )  # fmt: skip
 FUNCTIONS = named(isin)

@@ -25,8 +25,10 @@ class MinMax(NamedTuple):
 
 
 def aminmax(input: Tensor, *, dim: Any = None, keepdim: bool = False) -> MinMax:
-    if not input._array.size and (dim is None or input._array.shape[dim] == 0):
+    if not input._array.size and dim is None:
         raise RuntimeError("aminmax(): Expected reduction dim to be specified for input.numel() == 0.")
+    if not input._array.size and input._array.shape[dim] == 0:
+        raise IndexError(f"aminmax: Expected reduction dim {dim} to have non-zero size.")
     return MinMax(amin(input, dim, keepdim), amax(input, dim, keepdim))
 
 
@@ -68,6 +70,8 @@ def xlog1py(input: Any, other: Any) -> Tensor:
 
 
 def _times_log(input: Any, other: Any, log: Any) -> Tensor:
+    if not isinstance(input, Tensor) and not isinstance(other, Tensor):
+        raise TypeError("xlogy() and xlog1py() need a tensor, but got two numbers")
     input, other = (t if isinstance(t, Tensor) else Tensor(np.asarray(float(t))) for t in (input, other))
     if not input._array.ndim and other._array.ndim:
         input = cast(input, floating(other)._array.dtype)

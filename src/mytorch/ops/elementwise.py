@@ -223,6 +223,8 @@ def positive(input: Tensor) -> Tensor:
 
 
 def pow(input: Any, exponent: Any) -> Tensor:
+    if not isinstance(input, Tensor) and not isinstance(exponent, Tensor):
+        raise TypeError("pow(): needs a tensor, but got two numbers")
     if not isinstance(exponent, Tensor):
         if isinstance(exponent, (int, float)) and input._array.dtype.kind == "f":
             return _pow_number(input, float(exponent))
@@ -278,6 +280,8 @@ def rpow(input: Tensor, other: Any) -> Tensor:
 
 def float_power(input: Any, exponent: Any) -> Tensor:
     """pow in float64."""
+    if not isinstance(input, Tensor) and not isinstance(exponent, Tensor):
+        raise TypeError("float_power(): needs a tensor, but got two numbers")
     wide = np.dtype(np.float64)
     base = cast(input, wide) if isinstance(input, Tensor) else Tensor(np.asarray(input, wide))
     return pow(base, cast(exponent, wide) if isinstance(exponent, Tensor) else exponent)

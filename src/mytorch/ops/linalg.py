@@ -241,6 +241,8 @@ def _plain(dims: Any) -> Any:
 
 
 def trace(input: Tensor) -> Tensor:
+    if input._array.ndim != 2:
+        raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {input._array.ndim}")
     return input.diagonal().sum()
 
 

@@ -211,11 +211,11 @@ def _pick(input: Tensor, other: Any, function: Any, beats: Any) -> Tensor:
     return record(out, (input, other), pick_backward, (input, other), again=pick_again)
 
 
-def maximum(input: Tensor, other: Any) -> Tensor:
+def maximum(input: Tensor, other: Tensor) -> Tensor:
     return _pick(input, other, np.maximum, np.greater)
 
 
-def minimum(input: Tensor, other: Any) -> Tensor:
+def minimum(input: Tensor, other: Tensor) -> Tensor:
     return _pick(input, other, np.minimum, np.less)
 
 
@@ -262,6 +262,13 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
 
 
 def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
+    kind = input._array.dtype.kind
+    if isinstance(value, Tensor) and value._array.ndim:
+        raise RuntimeError(
+            f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value._array.ndim} dims"
+        )
+    if (isinstance(value, complex) and kind != "c") or (isinstance(value, float) and kind in "iu" and value % 1):
+        raise RuntimeError(f"value cannot be converted to type {input.dtype} without overflow")
     value = value if isinstance(value, Tensor) else Tensor(np.asarray(value, input._array.dtype))
     return where(mask, cast(value, input._array.dtype), input)
 
@@ -282,6 +289,8 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) 
 
 def remainder(input: Any, other: Any) -> Tensor:
     """What is left after floor division: it has the divisor's sign."""
+    if not isinstance(input, Tensor) and not isinstance(other, Tensor):
+        raise TypeError("remainder(): needs a tensor, but got two numbers")
     a, b = promoted(input, other)
     if a._array.dtype.kind in "iu":
         _refuse_zero(b._array)
@@ -364,7 +373,15 @@ pow_of_two = exp2
 
 
 def nextafter(input: Tensor, other: Tensor) -> Tensor:
-    return Tensor(np.asarray(np.nextafter(*both_arrays(input, other))))
+    a, b = both_arrays(input, other)
+    same = Tensor(np.equal(a, b))  # a step so small that the slope is 1, or other itself
+    sa, sb = a.shape, b.shape
+
+    def nextafter_backward(g: Any, same: Any) -> tuple:
+        mask = either.values(same)
+        return unbroadcast(either.where(mask, 0.0, g), sa), unbroadcast(either.where(mask, g, 0.0), sb)
+
+    return record(np.nextafter(a, b), (input, other), nextafter_backward, (same,), again=True)
 
 
 def gcd(input: Tensor, other: Tensor) -> Tensor:

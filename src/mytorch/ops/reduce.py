@@ -29,7 +29,10 @@ def axes_of(dim: Any, ndim: int) -> tuple[int, ...] | None:
     dims = (dim,) if isinstance(dim, (int, np.integer)) else tuple(dim)
     if not dims:
         return None
-    return tuple([axis_of(d, ndim) for d in dims])
+    axes = tuple([axis_of(d, ndim) for d in dims])
+    if len(axes) > 1 and len(set(axes)) < len(axes):
+        raise RuntimeError(f"dim {axes[0]} appears multiple times in the list of dims")
+    return axes
 
 
 def axis_of(dim: int, ndim: int) -> int:

@@ -223,7 +223,12 @@ def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
 
 @numpy_names
 def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
+    if isinstance(tensors, Tensor):
+        raise TypeError("cat(): argument 'tensors' (position 1) must be tuple of Tensors, not Tensor")
     tensors = list(tensors)
+    for i, t in enumerate(tensors):
+        if not isinstance(t, Tensor):
+            raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type(t).__name__}")
     if not tensors:
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
     tensors = _one_dtype([t for t in tensors if t._array.shape != (0,)] or tensors[:1])

@@ -274,9 +274,10 @@ def _amost(input: Tensor, dim: Any, keepdim: bool, function: Any) -> Tensor:
     axis = axes if shape else None
     reduced = [shape[i] for i in axes] if axes is not None and shape else shape
     if a.size == 0 and 0 in reduced:
-        raise IndexError(
-            f"{function.__name__}(): Expected reduction dim to be specified for input.numel() == 0. Specify the "
-            "reduction dim with the 'dim' argument."
+        name, kind = f"a{function.__name__}", RuntimeError if axes is None else IndexError
+        raise kind(
+            f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with "
+            "the 'dim' argument."
         )
     full = np.asarray(function(a, axis, keepdims=True))
     out = full if keepdim else without_axes(full, axes)

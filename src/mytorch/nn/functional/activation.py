@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-from functools import cache
 
 import numpy as np
 
 from mytorch.autograd import record, spelled_out
 from mytorch.ops import either, pointwise
-from mytorch.ops.broadcast import floating
+from mytorch.ops import softmax as softmaxes
 from mytorch.ops.inplace import apply
+from mytorch.ops.normal import erf_array
 from mytorch.ops.pointwise import sigmoid, sigmoid_array, tanh
-from mytorch.ops.reduce import axis_of
 from mytorch.tensor import Tensor
 
 __all__ = [
@@ -111,7 +110,7 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
     """x * Φ(x), Φ being the normal distribution function, or its tanh approximation."""
     x = input._array
     if approximate == "none":
-        below = (1 + erf(x * math.sqrt(0.5))) * 0.5  # Φ(x)
+        below = (1 + erf_array(x * math.sqrt(0.5))) * 0.5  # Φ(x)
         density = np.exp(x * x * -0.5) * (1 / math.sqrt(2 * math.pi))
         slope = below + x * density
     elif approximate == "tanh":
@@ -133,90 +132,14 @@ def _gelu_tanh_plainly(x: Tensor) -> Tensor:
     return x * 0.5 * (1 + tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
 
 
-_ERF_STEP, _ERF_END = 1 / 256, 6.0  # erf(6) is 1 to the last digit of a float64
-_ERF_BLOCK = 1 << 13  # numbers at a time, so that a dozen passes stay in the cache
-
-
-@cache
-def _erf_table(kind: np.dtype) -> tuple[np.ndarray, np.ndarray]:
-    grid = np.arange(0, _ERF_END + _ERF_STEP / 2, _ERF_STEP)
-    slopes = 2 / math.sqrt(math.pi) * np.exp(-grid * grid)
-    return np.array([math.erf(p) for p in grid], kind), slopes.astype(kind)
-
-
-def erf(x: np.ndarray) -> np.ndarray:
-    """NumPy has no erf: Taylor's series around the nearest of 1537 points, exact to the last digit or two."""
-    values, slopes = _erf_table(x.dtype)
-    flat = x.reshape(-1)
-    out = np.empty_like(flat)
-    for start in range(0, flat.size, _ERF_BLOCK):
-        block = flat[start : start + _ERF_BLOCK]
-        size = np.minimum(np.abs(block), _ERF_END)
-        near = np.rint(size * (1 / _ERF_STEP)).astype(np.intp)
-        p = near * x.dtype.type(_ERF_STEP)
-        d, q = size - p, p * p
-        # The derivatives of erf are its slope times Hermite polynomials in p; float32 needs three of them.
-        series = (2 * q - 1) / 3
-        if x.dtype != np.float32:
-            series += d * (p * (3 - 2 * q) / 6 + d * ((q * (4 * q - 12) + 3) / 30))
-        series = values[near] + slopes[near] * (d * (1 + d * (d * series - p)))
-        np.copysign(series, block, out=out[start : start + _ERF_BLOCK])
-    return out.reshape(x.shape)
-
-
 def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: object = None) -> Tensor:
-    if dtype is not None:
-        return softmax(input.to(dtype), dim)
-    input = floating(input)
-    axis = _softmax_dim(input, dim)
-
-    def softmax_backward(g: np.ndarray, y: np.ndarray) -> tuple[np.ndarray]:
-        gx = g * y
-        gx -= y * gx.sum(axis, keepdims=True)
-        return (gx,)
-
-    def softmax_again(g: Tensor, y: Tensor) -> tuple[Tensor]:
-        gx = g * y
-        return (gx - y * gx.sum(axis, keepdim=True),)
-
-    if not input.ndim:
-        return input * 0 + 1
-    out = softmax_array(input._array, axis)
-    return record(out, (input,), softmax_backward, saves_output=True, again=softmax_again)
-
-
-def softmax_array(x: np.ndarray, axis: int) -> np.ndarray:
-    if not x.size or not x.ndim:
-        return np.ones_like(x)
-    out = x - x.max(axis, keepdims=True)
-    np.exp(out, out=out)
-    out /= out.sum(axis, keepdims=True)
-    return out
+    return softmaxes.softmax(input, _softmax_dim(input, dim), dtype)
 
 
 def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: object = None) -> Tensor:
-    if dtype is not None:
-        return log_softmax(input.to(dtype), dim)
-    input = floating(input)
-    axis = _softmax_dim(input, dim)
-    x = input._array
-    if x.size and x.ndim:
-        out = x - x.max(axis, keepdims=True)
-        out -= np.log(np.exp(out).sum(axis, keepdims=True))
-    else:
-        out = np.zeros_like(x)
-
-    def log_softmax_backward(g: np.ndarray, y: np.ndarray) -> tuple[np.ndarray]:
-        return (g - np.exp(y) * g.sum(axis, keepdims=True),)
-
-    def log_softmax_again(g: Tensor, y: Tensor) -> tuple[Tensor]:
-        return (g - y.exp() * g.sum(axis, keepdim=True),)
-
-    if not x.ndim:  # the logarithm of a probability of 1
-        return input * 0
-    return record(out, (input,), log_softmax_backward, saves_output=True, again=log_softmax_again)
+    return softmaxes.log_softmax(input, _softmax_dim(input, dim), dtype)
 
 
 def _softmax_dim(input: Tensor, dim: int | None) -> int:
     """torch's (deprecated) choice when dim is not given."""
-    return axis_of((0 if input.ndim in (0, 1, 3) else 1) if dim is None else dim, input.ndim)
+    return (0 if input.ndim in (0, 1, 3) else 1) if dim is None else dim

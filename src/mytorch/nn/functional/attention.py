@@ -10,10 +10,10 @@ import numpy as np
 from mytorch.autograd import record, spelled_out
 from mytorch.ops.broadcast import unbroadcast
 from mytorch.ops.shape import cat
+from mytorch.ops.softmax import softmax, softmax_array
 from mytorch.parallel import in_pieces
 from mytorch.tensor import Tensor
 
-from .activation import softmax, softmax_array
 from .dropout import dropout, keep_mask
 from .linear import linear
 from .pad import pad

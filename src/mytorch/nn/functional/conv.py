@@ -7,6 +7,7 @@ transposed convolution is the same three in other roles. Blocks of rows keep the
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -132,13 +133,13 @@ def conv2d(
     if input.ndim == 3:
         return conv2d(input.unsqueeze(0), weight, bias, stride, padding, dilation, groups).squeeze(0)
     x, w = input._array, weight._array
-    _check(x, w, groups, w.shape[1] * groups, "conv2d")
+    _check(x, w, groups, w.shape[1] * groups, "conv2d", bias)
     if w.shape[0] % groups:
         raise RuntimeError(
             f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got "
             f"weight of size {list(w.shape)} instead"
         )
-    window = Window((w.shape[2], w.shape[3]), pair(stride), pair(dilation))
+    window = _window(w, stride, dilation)
     top, bottom, left, right = _padding(padding, window)
     height, width = x.shape[2] + top + bottom, x.shape[3] + left + right
     if window.span()[0] > height or window.span()[1] > width:
@@ -195,8 +196,8 @@ def conv_transpose2d(
         one = input.unsqueeze(0)
         return conv_transpose2d(one, weight, bias, stride, padding, output_padding, groups, dilation).squeeze(0)
     x, w = input._array, weight._array
-    _check(x, w, groups, w.shape[0], "conv_transpose2d")
-    window = Window((w.shape[2], w.shape[3]), pair(stride), pair(dilation))
+    _check(x, w, groups, w.shape[0], "conv_transpose2d", bias)
+    window = _window(w, stride, dilation)
     (ph, pw), (oh, ow), (sh, sw) = pair(padding), pair(output_padding), window.stride
     if oh >= max(sh, window.dilation[0]) or ow >= max(sw, window.dilation[1]):
         raise RuntimeError(
@@ -247,7 +248,16 @@ def conv_transpose2d(
     return record(batch_first(out), parents, conv_transpose2d_backward, saved, again=spelled_out(plainly))
 
 
-def _check(x: np.ndarray, w: np.ndarray, groups: int, channels: int, name: str) -> None:
+def _window(w: np.ndarray, stride: Any, dilation: Any) -> Window:
+    window = Window((w.shape[2], w.shape[3]), pair(stride), pair(dilation))
+    if min(window.stride) <= 0:
+        raise RuntimeError(f"non-positive stride is not supported, but got {window.stride}")
+    if min(window.dilation) <= 0:
+        raise RuntimeError(f"dilation should be greater than zero, but got {window.dilation}")
+    return window
+
+
+def _check(x: np.ndarray, w: np.ndarray, groups: int, channels: int, name: str, bias: Tensor | None) -> None:
     if x.ndim != 4:
         raise RuntimeError(
             f"Expected 3D (unbatched) or 4D (batched) input to {name}, but got input of size: {list(x.shape)}"
@@ -259,6 +269,8 @@ def _check(x: np.ndarray, w: np.ndarray, groups: int, channels: int, name: str) 
         )
     if x.dtype != w.dtype:
         raise RuntimeError(f"Input type ({x.dtype}) and weight type ({w.dtype}) should be the same")
+    if bias is not None and bias._array.dtype != x.dtype:
+        raise RuntimeError(f"Input type ({x.dtype}) and bias type ({bias._array.dtype}) should be the same")
 
 
 def _padding(padding: int | Pair | str, window: Window) -> tuple[int, int, int, int]:
@@ -273,4 +285,6 @@ def _padding(padding: int | Pair | str, window: Window) -> tuple[int, int, int, 
     if isinstance(padding, str):
         raise RuntimeError(f"Invalid padding string: {padding!r}, should be one of {{'valid', 'same'}}")
     ph, pw = pair(padding)
+    if min(ph, pw) < 0:
+        raise RuntimeError(f"negative padding is not supported, but got {(ph, pw)}")
     return ph, ph, pw, pw

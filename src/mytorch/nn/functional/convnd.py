@@ -32,6 +32,8 @@ def conv1d(
 ) -> Tensor:
     """input (N, C, L) or (C, L), weight (O, C/groups, k) -> (N, O, Lo): conv2d of images that are one row high."""
     _check_rank(input, 1, "conv1d")
+    if weight.ndim != 3:
+        raise RuntimeError(f"weight should have at least three dimensions, but got {list(weight.shape)}")
     stride, dilation = (1, *numbers(stride, 1)), (1, *numbers(dilation, 1))
     around = padding if isinstance(padding, str) else (0, *numbers(padding, 1))
     return conv2d(input.unsqueeze(-2), weight.unsqueeze(-2), bias, stride, around, dilation, groups).squeeze(-2)
@@ -65,6 +67,11 @@ def conv3d(
 ) -> Tensor:
     """input (N, C, D, H, W) or (C, D, H, W): for each layer of the kernel a conv2d of the layers it meets, summed."""
     _check_rank(input, 3, "conv3d")
+    for word, values in (("stride", numbers(stride, 3)), ("dilation", numbers(dilation, 3))):
+        if min(values) <= 0:
+            raise RuntimeError(f"non-positive {word} is not supported, but got {values}")
+    if not isinstance(padding, str) and min(numbers(padding, 3)) < 0:
+        raise RuntimeError(f"negative padding is not supported, but got {padding}")
     if input.ndim == 4:
         return conv3d(input.unsqueeze(0), weight, bias, stride, padding, dilation, groups).squeeze(0)
     strides, dilations, kernel = numbers(stride, 3), numbers(dilation, 3), tuple(weight.shape[2:])

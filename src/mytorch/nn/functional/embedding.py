@@ -25,6 +25,8 @@ def embedding(
     if max_norm is not None:
         _renormalise(weight, input, max_norm, norm_type)
     index, table = input._array, weight._array
+    if table.ndim != 2:
+        raise RuntimeError(f"'weight' must be 2-D, but got {list(table.shape)}")
     if index.dtype.kind not in "iu":
         raise RuntimeError(f"Expected tensor for argument #1 'indices' to be Long or Int, but got {input.dtype}")
     rows = len(table)

@@ -66,7 +66,7 @@ def gaussian_nll_loss(
     if var.shape != input.shape:
         if input.shape[:-1] == var.shape:
             var = var.unsqueeze(-1)
-        elif not (input.shape[:-1] == var.shape[:-1] and var.shape[-1] == 1) and var.ndim != input.ndim:
+        elif var.ndim != input.ndim or sum(m != n for m, n in zip(var.shape, input.shape)) > 1 or 1 not in var.shape:
             raise ValueError(f"var is of incorrect size: {list(var.shape)} for input {list(input.shape)}")
     if reduction not in ("mean", "sum", "none"):
         raise ValueError(f"{reduction} is not a valid value for reduction")

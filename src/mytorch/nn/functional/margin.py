@@ -99,6 +99,11 @@ def multilabel_soft_margin_loss(
     return _reduced((loss if weight is None else loss * weight).mean(-1), reduction)
 
 
+def _check_reduction(reduction: str) -> None:
+    if reduction not in ("mean", "sum", "none"):
+        raise ValueError(f"{reduction} is not a valid value for reduction: use 'mean', 'sum' or 'none'")
+
+
 def multi_margin_loss(
     input: Tensor,
     target: Tensor,
@@ -110,6 +115,9 @@ def multi_margin_loss(
     reduction: str = "mean",
 ) -> Tensor:
     """By how much other classes come within the margin of the right one, to the power p, averaged over classes."""
+    _check_reduction(reduction)
+    if weight is not None and weight.ndim != 1:
+        raise ValueError(f"weight must be one-dimensional, but got {list(weight.shape)}")
     if p not in (1, 2):
         raise ValueError(f"only p == 1 and p == 2 supported, but got {p}")
     if input.ndim > 2 or not input.numel():
@@ -137,6 +145,11 @@ def multilabel_margin_loss(
     input: Tensor, target: Tensor, size_average: None = None, reduce: None = None, reduction: str = "mean"
 ) -> Tensor:
     """The same against several right classes: those listed in target before the first -1."""
+    _check_reduction(reduction)
+    if not input.numel() and input.ndim < 2:
+        raise RuntimeError(
+            f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(input.shape)}"
+        )
     if input.shape != target.shape:
         raise RuntimeError(f"inconsistent target size: {list(target.shape)} for input of size: {list(input.shape)}")
     if input.ndim > 2:

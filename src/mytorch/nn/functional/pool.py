@@ -198,11 +198,10 @@ def _share(place: _Pooling, include_pad: bool, divisor: int | None, dtype: np.dt
 
 def adaptive_avg_pool2d(input: Tensor, output_size: int | tuple[int | None, int | None]) -> Tensor:
     """The mean of output_size[0] x output_size[1] cells that cover the image and may overlap."""
+    sizes = output_sizes(input, output_size, 2)
     if input.ndim == 3:
         return adaptive_avg_pool2d(input.unsqueeze(0), output_size).squeeze(0)
-    _check_rank(input)
     x = batch_last(input._array)
-    sizes = (output_size, output_size) if isinstance(output_size, int) else tuple(output_size)
     down, across = (_cells(full, full if o is None else o) for full, o in zip(x.shape[1:3], sizes))
     shape = x.shape
 
@@ -225,6 +224,20 @@ def adaptive_avg_pool2d(input: Tensor, output_size: int | tuple[int | None, int 
     return record(
         averaged(x), (input,), adaptive_avg_pool2d_backward, forward=lambda values: averaged(batch_last(values))
     )
+
+
+def output_sizes(input: Tensor, output_size: Any, rank: int) -> tuple[Any, ...]:
+    """What the adaptive pools take: one size or one for each dim, None for the input's own."""
+    if input.ndim not in (rank + 1, rank + 2):
+        kind = ValueError if rank > 1 and input.ndim < rank + 1 else RuntimeError
+        raise kind(f"Input dimension should be at least {rank + 1}, but got input of size {list(input.shape)}")
+    wanted = (output_size,) * rank if isinstance(output_size, int) or output_size is None else tuple(output_size)
+    if len(wanted) != rank:
+        raise RuntimeError(f"adaptive pooling: output_size must be {rank} numbers, but got {wanted}")
+    sizes = tuple(n if o is None else o for n, o in zip(input.shape[-rank:], wanted))
+    if min(sizes) < 0:
+        raise RuntimeError(f"adaptive pooling: elements of output_size must be greater than or equal to 0, not {sizes}")
+    return sizes
 
 
 def _cells(full: int, parts: int) -> list[slice]:

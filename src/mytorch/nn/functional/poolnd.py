@@ -13,7 +13,7 @@ from mytorch.tensor import Tensor
 
 from .layout import numbers
 from .pad import pad
-from .pool import _cells, _out_size, adaptive_avg_pool2d, avg_pool2d, max_pool2d
+from .pool import _cells, _out_size, adaptive_avg_pool2d, avg_pool2d, max_pool2d, output_sizes
 from .resize import along
 
 __all__ = [
@@ -46,6 +46,13 @@ def max_pool1d(
 ) -> Any:
     """(N, C, L) or (C, L)."""
     _check(input, 1, "max_pool1d")
+    if 0 in input.shape[-2:]:
+        raise RuntimeError(
+            "max_pool1d: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but got: "
+            f"{list(input.shape)}"
+        )
+    if min(numbers(dilation, 1)) <= 0:
+        raise RuntimeError(f"max_pool1d() dilation must be greater than zero, but got {dilation}")
     out = max_pool2d(
         input.unsqueeze(-2), _flat_pair(kernel_size, 1), _flat_pair(stride, 1), _flat_pair(padding, 0),
         _flat_pair(dilation, 1), ceil_mode, return_indices,
@@ -74,6 +81,10 @@ class _Volume:
 
     def __init__(self, input: Tensor, kernel: Any, stride: Any, padding: Any, dilation: Any, ceil: bool, name: str):
         _check(input, 3, name)
+        if 0 in input.shape[-4:]:
+            raise RuntimeError(
+                f"{name}: Expected input's non-batch dimensions to have positive length: {list(input.shape)}"
+            )
         self.kernel, self.pad, self.dilation = (numbers(v, 3) for v in (kernel, padding, dilation))
         self.stride = self.kernel if stride is None or stride in ((), []) else numbers(stride, 3)
         if min(self.stride) <= 0:
@@ -157,20 +168,13 @@ def avg_pool3d(
 
 
 def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
-    _check(input, 1, "adaptive_avg_pool1d")
-    return adaptive_avg_pool2d(input.unsqueeze(-2), (1, *numbers(output_size, 1))).squeeze(-2)
-
-
-def _sizes(input: Tensor, output_size: Any, rank: int) -> list[int]:
-    wanted = (output_size,) * rank if isinstance(output_size, int) or output_size is None else tuple(output_size)
-    return [n if o is None else o for n, o in zip(input.shape[-rank:], wanted)]
+    return adaptive_avg_pool2d(input.unsqueeze(-2), (1, *output_sizes(input, output_size, 1))).squeeze(-2)
 
 
 def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
     """Means over cells are means along each dimension in turn."""
-    _check(input, 3, "adaptive_avg_pool3d")
     out = input
-    for axis, o in zip((-3, -2, -1), _sizes(input, output_size, 3)):
+    for axis, o in zip((-3, -2, -1), output_sizes(input, output_size, 3)):
         n = input.shape[axis]
         matrix = np.zeros((o, n), input._array.dtype)
         for i, cell in enumerate(_cells(n, o)):
@@ -180,8 +184,7 @@ def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
 
 
 def _adaptive_max(input: Tensor, output_size: Any, return_indices: bool, rank: int) -> Any:
-    _check(input, rank, f"adaptive_max_pool{rank}d")
-    full, wanted = input.shape[-rank:], _sizes(input, output_size, rank)
+    full, wanted = input.shape[-rank:], output_sizes(input, output_size, rank)
     places = np.arange(math.prod(full)).reshape(full)
     flat = input.reshape(*input.shape[:-rank], -1)
     indices: Any = np.zeros((*input.shape[:-rank], *wanted), np.int64)
