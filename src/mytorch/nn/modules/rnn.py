@@ -19,6 +19,8 @@ from mytorch.tensor import Tensor
 from .module import Module
 from .rnn_cell import projected_lstm
 
+__all__ = ["GRU", "LSTM", "RNN", "RNNBase"]
+
 _GATES = {"RNN_TANH": 1, "RNN_RELU": 1, "GRU": 3, "LSTM": 4}
 
 

@@ -16,6 +16,8 @@ from mytorch.tensor import Tensor
 
 from .module import Module
 
+__all__ = ["GRUCell", "LSTMCell", "RNNCell", "RNNCellBase"]
+
 
 def lstm_step(x: Tensor, h: Tensor, c: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Any, b_hh: Any) -> tuple:
     i, f, u, o = (F.linear(x, w_ih, b_ih) + F.linear(h, w_hh, b_hh)).chunk(4, -1)
@@ -72,9 +74,7 @@ class RNNCellBase(Module):
         if input._array.ndim not in (1, 2):
             raise ValueError(f"{self._get_name()}: Expected input to be 1D or 2D, got {input._array.ndim}D instead")
         if input.shape[-1] != self.input_size:
-            raise RuntimeError(
-                f"input has inconsistent input_size: got {input.shape[-1]} expected {self.input_size}"
-            )
+            raise RuntimeError(f"input has inconsistent input_size: got {input.shape[-1]} expected {self.input_size}")
         shape = (*input.shape[:-1], self.hidden_size)
         for state in states:
             if state is not None and state._array.ndim not in (1, 2):
