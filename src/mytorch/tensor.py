@@ -287,6 +287,13 @@ class Tensor:
         kind = self._array.dtype if dtype is None else to_numpy(dtype)
         return Tensor(np.array(data, dtype=kind), requires_grad=requires_grad)
 
+    def new(self, *data: Any) -> Tensor:
+        """Of old: x.new(2, 3) is uninitialised memory, x.new([...]) the values, in x's dtype."""
+        first = data[0] if data else ()
+        if isinstance(first, (list, tuple, ndarray, Tensor)) and not isinstance(first, Size):
+            return self.new_tensor(first._array if isinstance(first, Tensor) else first)
+        return Tensor(Tensor(*data)._array.astype(self._array.dtype, copy=False))
+
     def type(self, dtype: Any = None, non_blocking: bool = False) -> Any:
         if dtype is None:
             return f"torch.{of_array(self._array).legacy}"
