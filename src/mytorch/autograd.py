@@ -19,7 +19,7 @@ import numpy as np
 from .dtypes import of_array
 from .gradmode import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
 from .gradmode import state as mode
-from .graph import OUTPUT, Node, edge_of, linear, needs, recomputed, record, record_view, replace_history
+from .graph import Node, Recomputed, edge_of, linear, needs, recomputed, record, record_view, replace_history
 from .naming import attach
 from .tensor import Tensor
 
@@ -32,7 +32,7 @@ __all__ = [
 _order = attrgetter("order")
 _run_number = itertools.count(1).__next__
 _accumulating = threading.Lock()  # two threads may add to one leaf's .grad
-getrefcount = sys.getrefcount
+getrefcount, ndarray = sys.getrefcount, np.ndarray
 FREED = (
     "Trying to backward through the graph a second time (or directly access saved tensors after they have already "
     "been freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). "
@@ -157,23 +157,25 @@ def _run(roots: list, keep: bool, wanted: dict, accumulate: bool) -> None:
             if backward is None:
                 raise RuntimeError(FREED)
             edges = node.edges
-            parts = backward(g, *_values(node.saved)) if node.saved else backward(g)
+            parts = backward(g, *_values(node)) if node.saved or node.output else backward(g)
             if not keep:
-                node.backward = node.again = node.forward = None
+                node.backward = node.again = node.forward = node.output = None
                 node.edges = node.saved = ()
-            part = None
+            part = before = None
             for edge, part in zip(edges, parts):
                 if edge is None or part is None:
                     continue
-                if edge not in grads:
+                before = grads.get(edge)
+                if before is None:
                     grads[edge] = part
                 elif edge in own:
-                    np.add(grads[edge], part, out=grads[edge])
+                    np.add(before, part, out=before)
                 else:
-                    grads[edge] = total = grads[edge] + part
-                    if total.ndim:  # NumPy gives a scalar for 0-d sums, which has no place to add to
+                    grads[edge] = total = before + part
+                    if total.__class__ is ndarray:  # NumPy gives a number for 0-d sums, which has no place to add to
                         own.add(edge)
-            del parts, part, g, backward  # a gradient with no other holder may become a leaf's without a copy
+                before = None
+            del parts, part, g, backward, before  # a gradient with no other holder may become a leaf's without a copy
         while grads:
             leaf, g = grads.popitem()
             if leaf.__class__ is Node:
@@ -184,18 +186,30 @@ def _run(roots: list, keep: bool, wanted: dict, accumulate: bool) -> None:
                 _accumulate(leaf, g)
 
 
-def _values(saved: Sequence[tuple]) -> list[np.ndarray]:
+def _values(node: Node) -> list[np.ndarray]:
     """What a node's backward reads, if it is still what it was when it was recorded."""
     found = []
-    for array, version, expected, _ in saved:
-        if version[0] != expected:
-            raise RuntimeError(
-                "one of the variables needed for gradient computation has been modified by an inplace operation: "
-                f"[torch.{of_array(array).legacy} {list(array.shape)}] is at version {version[0]}; expected version "
-                f"{expected} instead. Hint: change it before it is used, or work on a clone()."
-            )
+    version = 0
+    for tensor in node.saved:
+        version += tensor._version[0]
+        found.append(tensor._array)
+    if version != node.version:
+        latest = max(node.saved, key=lambda t: t._version[0])
+        raise _changed(latest._array, latest._version[0], latest._version[0] - (version - node.version))
+    if node.output is not None:
+        array, changes = node.output
+        if changes[0]:
+            raise _changed(array, changes[0], 0)
         found.append(array)
     return found
+
+
+def _changed(array: np.ndarray, version: int, expected: int) -> RuntimeError:
+    return RuntimeError(
+        "one of the variables needed for gradient computation has been modified by an inplace operation: "
+        f"[torch.{of_array(array).legacy} {list(array.shape)}] is at version {version}; expected version {expected} "
+        "instead. Hint: change it before it is used, or work on a clone()."
+    )
 
 
 def _run_recorded(roots: list, keep: bool, wanted: dict, accumulate: bool) -> None:
@@ -216,7 +230,7 @@ def _run_recorded(roots: list, keep: bool, wanted: dict, accumulate: bool) -> No
                 if edge is not None and part is not None:
                     grads[edge] = part if edge not in grads else grads[edge] + part
             if not keep:
-                node.backward = node.again = node.forward = None
+                node.backward = node.again = node.forward = node.output = None
                 node.edges = node.saved = ()
         for leaf, g in grads.items():
             if leaf.__class__ is Node:
@@ -237,20 +251,16 @@ def _recorded_parts(node: Node, g: Tensor) -> Sequence[Tensor | None]:
             f"mytorch does not differentiate {node.name()} twice: create_graph=True needs a formula for it "
             "(`again` in mytorch/graph.py)"
         )
-    saved = [_tensor(node, array, version, edge) for array, version, _, edge in node.saved]
-    _values(node.saved)
+    _values(node)  # are they what they were?
+    saved = [t if t.__class__ is not Recomputed else t.tensor() for t in node.saved]
+    if node.output is not None:
+        saved.append(_with_history(node.output[0], node))
     return (function if node.again is True else node.again)(g, *saved)
 
 
-def _tensor(node: Node, array: np.ndarray, version: list, edge: Any) -> Tensor:
-    """A saved value as a tensor with the history it had."""
-    if edge.__class__ is not Node and edge is not None and edge is not OUTPUT:
-        return edge  # a leaf is its own history
-    made = Tensor(array() if callable(array) else array)  # see Recomputed
-    made._version = version
-    if edge is not None:
-        made._node = node if edge is OUTPUT else edge
-        made._requires_grad = True
+def _with_history(array: np.ndarray, node: Node) -> Tensor:
+    made = Tensor(array, requires_grad=True)
+    made._node = node
     return made
 
 

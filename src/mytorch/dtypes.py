@@ -62,7 +62,7 @@ FLOAT64 = np.dtype(np.float64)
 INT64 = np.dtype(np.int64)
 BOOL = np.dtype(np.bool_)
 CATEGORY = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}
-COMPLEX64 = np.dtype(np.complex64)
+COMPLEX64, COMPLEX128 = np.dtype(np.complex64), np.dtype(np.complex128)
 
 _default = FLOAT32
 

@@ -106,9 +106,8 @@ class Function:
         made = record(array, parents, function, read, True, again)
         if single:
             made._version = outs[0]._version
-            if made._node is not None and made._node.saved:
-                *others, own = made._node.saved
-                made._node.saved = [*others, (own[0], made._version, made._version[0], own[3])]
+            if made._node is not None:
+                made._node.output = (made._array, made._version)
         found = iter(parts(made))
         final = tuple(next(found) if _differentiable(r, ctx) else r for r in results)
         return final if isinstance(result, tuple) else final[0]

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import itertools
 import weakref
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,7 @@ from .tensor import Tensor
 Backward = Callable[..., Sequence["np.ndarray | None"]]
 Map = Callable[[np.ndarray], np.ndarray]
 _count = itertools.count().__next__
-OUTPUT = "the node's own result"  # stands in `saved` where a node would have to refer to itself
+ndarray, asarray, new = np.ndarray, np.asarray, object.__new__
 
 
 class Node:
@@ -35,19 +35,27 @@ class Node:
     A node is always newer than those its edges lead to: sorting by `order` is a topological sort.
     """
 
-    __slots__ = ("__weakref__", "again", "backward", "edges", "forward", "hooks", "order", "retains", "saved")
+    __slots__ = (
+        "__weakref__", "again", "backward", "edges", "forward", "hooks", "order", "output", "retains", "saved",
+        "version",
+    )  # fmt: skip
 
     def __init__(
         self,
         edges: Sequence[Any],
         backward: Backward | None,
-        saved: Sequence[tuple] = (),
+        saved: Sequence[Tensor] = (),
+        output: Tensor | None = None,
         again: Any = None,
         forward: Map | None = None,
     ):
         self.edges = edges
         self.backward = backward
-        self.saved = saved  # (array, version list, version when recorded, edge) of what backward reads
+        # What backward reads: saved tensors, and of the result, which must not be referred to in a circle, its memory.
+        # Versions only grow, so their sum tells whether one of the saved tensors was changed since.
+        self.saved = saved
+        self.version = version_of(saved)
+        self.output = None if output is None else (output._array, output._version)
         self.again = again
         self.forward = forward
         self.order = _count()
@@ -66,6 +74,13 @@ class Node:
         return f"<{self.name()}>"
 
 
+def version_of(tensors: Sequence[Tensor]) -> int:
+    total = 0
+    for t in tensors:
+        total += t._version[0]
+    return total
+
+
 def needs(tensor: Tensor) -> bool:
     """Whether a gradient for this parent will be asked for."""
     return mode.enabled and tensor._requires_grad
@@ -75,7 +90,7 @@ def record(
     array: Any,
     parents: Sequence[Tensor],
     backward: Backward,
-    saved: Iterable[Tensor] = (),
+    saved: Sequence[Tensor] = (),
     saves_output: bool = False,
     again: Any = None,
     forward: Map | None = None,
@@ -85,7 +100,12 @@ def record(
     `backward` gets the gradient of the result, then the values of `saved`, then (if saves_output) of the result, and
     gives one gradient for each parent (None where none is needed). See the top of this file for `again` and `forward`.
     """
-    out = Tensor(array)
+    # Tensor(array) and Node(...) written out: this runs for every operation, and calls cost more than assignments
+    out = new(Tensor)
+    out._array = array if array.__class__ is ndarray else asarray(array)
+    out._requires_grad = False
+    out.grad = out._node = out._base = out._hooks = None
+    out._version = [0]
     if mode.enabled:
         edges = []
         wanted = False
@@ -102,12 +122,16 @@ def record(
                 )
         if wanted:
             out._requires_grad = True
-            kept: Any = ()
-            if saved:
-                kept = [(t._array, t._version, t._version[0], edge_of(t) if t._requires_grad else None) for t in saved]
-            if saves_output:
-                kept = [*kept, (out._array, out._version, 0, OUTPUT)]
-            out._node = Node(edges, backward, kept, again, forward)
+            out._node = node = new(Node)
+            node.edges = edges
+            node.backward = backward
+            node.saved = saved
+            node.version = version_of(saved) if saved else 0
+            node.output = (out._array, out._version) if saves_output else None
+            node.again = again
+            node.forward = forward
+            node.order = _count()
+            node.hooks = node.retains = None
     return out
 
 
@@ -117,11 +141,15 @@ class Recomputed:
     So the tensor itself can be freed. An ordinary backward gets the function and does not call it.
     """
 
-    __slots__ = ("_array", "_base", "_node", "_requires_grad", "_version")
+    __slots__ = ("_array", "_node", "_version")
 
     def __init__(self, tensor: Tensor, values: Callable[[], np.ndarray]):
-        self._array, self._node, self._requires_grad = values, edge_of(tensor), tensor._requires_grad
-        self._base, self._version = None, [0]
+        self._array, self._node, self._version = values, edge_of(tensor) if tensor._requires_grad else None, [0]
+
+    def tensor(self) -> Tensor:
+        made = Tensor(self._array(), requires_grad=self._node is not None)
+        made._node = self._node
+        return made
 
 
 def recomputed(tensor: Tensor, values: Callable[[], np.ndarray]) -> Any:
@@ -150,7 +178,7 @@ def record_view(
             return (backward(g),)
 
         view_backward.__qualname__ = backward.__qualname__  # the name grad_fn shows
-        out._node = Node((edge,), view_backward, (), again, forward)
+        out._node = Node((edge,), view_backward, (), None, again, forward)
     return out
 
 
@@ -240,6 +268,6 @@ def replace_history(target: Tensor, result: Tensor) -> None:
         return linear(g, without, without), linear(g, changed, put)
 
     before = (base._node or base) if base._requires_grad else None
-    base._node = Node((before, result._node), inplace_backward, (), inplace_again)
+    base._node = Node((before, result._node), inplace_backward, again=inplace_again)
     base._requires_grad = target._requires_grad = True
     target._node = _placed(base, target)

@@ -45,7 +45,7 @@ def pieces(input: Tensor, keys: list[tuple]) -> tuple[Tensor, ...]:
             return (linear(g, lambda part: _put(np.zeros(shape, part.dtype), key, part), lambda whole: whole[key]),)
 
         view = record_view(a[key], input, lambda g: g)
-        view._node = Node((gather,), split_backward, (), split_again)
+        view._node = Node((gather,), split_backward, again=split_again)
         out.append(view)
     return tuple(out)
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd import record
-from ..dtypes import BOOL, common, default
+from ..dtypes import BOOL, COMPLEX64, COMPLEX128, common, default
 from ..naming import attach, named
 from ..tensor import Tensor
 from . import either
@@ -27,7 +27,7 @@ def add(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
         except ValueError:
             raise mismatch(a.shape, b.shape) from None
         if a.shape == b.shape:
-            return record(out, (input, other), _same_for_both, again=True)
+            return record(out, (input, other), _same_for_both, (), False, True)
         sa, sb = a.shape, b.shape
         return record(out, (input, other), lambda g: (unbroadcast(g, sa), unbroadcast(g, sb)), again=True)
     try:
@@ -36,7 +36,7 @@ def add(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
         out = None
     if out is None or out.dtype is not a.dtype or out.shape != a.shape:
         return add(*promoted(input, other))
-    return record(out, (input,), _same, again=True)
+    return record(out, (input,), _same, (), False, True)
 
 
 def _scaled(input: Tensor, other: Any, alpha: Any) -> Any:
@@ -91,7 +91,7 @@ def sub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
         out = None
     if out is None or out.dtype is not a.dtype or out.shape != a.shape:
         return sub(*promoted(input, other))
-    return record(out, (input,), _same, again=True)
+    return record(out, (input,), _same, (), False, True)
 
 
 def rsub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
@@ -109,16 +109,20 @@ def mul(input: Tensor, other: Any) -> Tensor:
     a = input._array
     if isinstance(other, Tensor):
         b = other._array
-        if a.dtype is not b.dtype and a.dtype != b.dtype:
+        kind = a.dtype
+        if kind is not b.dtype and kind != b.dtype:
             return mul(*promoted(input, other))
         try:
             out = a * b
         except ValueError:
             raise mismatch(a.shape, b.shape) from None
         need_a, need_b = input._requires_grad, other._requires_grad
-        if out.dtype.kind == "c" and (need_a or need_b):
+        if (kind is COMPLEX64 or kind is COMPLEX128) and (need_a or need_b):
             return _complex_mul(input, other, out)
         sa, sb = a.shape, b.shape
+        if need_a and need_b and sa == sb:
+            both = (input, other)
+            return record(out, both, _each_by_the_other, both, False, True)
 
         def mul_backward(g: np.ndarray, *read: np.ndarray) -> tuple:
             ga = unbroadcast(g * read[-1], sa) if need_a else None
@@ -136,6 +140,13 @@ def mul(input: Tensor, other: Any) -> Tensor:
     if a.dtype.kind == "c":
         other = np.conj(other)
     return record(out, (input,), lambda g: (g * other,), again=True)
+
+
+def _each_by_the_other(g: np.ndarray, a: np.ndarray, b: np.ndarray) -> tuple:
+    return g * b, g * a
+
+
+_each_by_the_other.__qualname__ = "mul"
 
 
 def _complex_mul(input: Tensor, other: Tensor, out: np.ndarray) -> Tensor:
