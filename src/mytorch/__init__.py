@@ -94,6 +94,8 @@ def __getattr__(name: str) -> Any:
     """Modules that few scripts need are imported when they are asked for; those that are absent say so when used."""
     if name in _LATER:
         return importlib.import_module(f"mytorch.{name}")
+    if name in ("load_mnist", "read_images", "read_labels"):  # numpy-lab's, not torch's
+        return getattr(importlib.import_module("mytorch.numpy_lab"), name)
     if name in ("autocast", "GradScaler"):
         return getattr(importlib.import_module("mytorch.amp"), name)
     if name in ("from_dlpack", "to_dlpack"):

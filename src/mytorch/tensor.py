@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -313,3 +315,22 @@ def _legacy(data: Any, sizes: tuple) -> np.ndarray:
     if isinstance(data, Size):
         return np.empty(data, default())
     return np.array(data, default())
+
+
+class _Names(ModuleType):
+    """`from mytorch.tensor import Tensor` gives a script torch's Tensor, which copies an array to the default dtype.
+
+    Inside this package the name is the class above, which wraps an array as it is.
+    """
+
+    @property
+    def Tensor(self) -> Any:
+        asking = sys._getframe(1).f_globals.get("__name__", "")
+        if asking.partition(".")[0] == "mytorch":
+            return self.__dict__["Tensor"]
+        from .legacy import Tensor
+
+        return Tensor
+
+
+sys.modules[__name__].__class__ = _Names

@@ -37,13 +37,6 @@ CASES = {
     "MultivariateNormal": ({"loc": PLACE, "scale_tril": LOWER}, PLACE + 0.2),
     "MultivariateNormal by covariance": ({"loc": PLACE, "covariance_matrix": LOWER @ LOWER.T}, PLACE + 0.2),
 }
-NEEDED = {
-    "lgamma": ("Poisson", "Gamma", "Beta", "Dirichlet", "StudentT", "Binomial"),
-    "cholesky": ("MultivariateNormal",),
-}
-for function, names in NEEDED.items():
-    if not hasattr(mytorch, function):
-        CASES = {name: case for name, case in CASES.items() if not name.startswith(names)}
 
 
 def made(lib, name, parameters, shift=0.0):

@@ -90,4 +90,4 @@ results += policy.entropy().tolist() + policy.log_prob(torch.tensor([2, 0])).tol
 full = MultivariateNormal(torch.zeros(2), torch.tensor([[2.0, 0.5], [0.5, 1.0]]))
 results.append(full.log_prob(torch.tensor([0.3, -0.2])).item())
 results.append(Uniform(-1.0, 3.0).log_prob(torch.tensor(0.5)).item())
-lines = [repr(posterior), repr(full), str(posterior.batch_shape), str(posterior.event_shape)]
+lines = [repr(posterior), repr(model.prior), str(posterior.batch_shape), str(posterior.event_shape)]
