@@ -110,18 +110,38 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
     """x * Φ(x), Φ being the normal distribution function, or its tanh approximation."""
     x = input._array
     if approximate == "none":
-        below = (1 + erf_array(x * math.sqrt(0.5))) * 0.5  # Φ(x)
-        density = np.exp(x * x * -0.5) * (1 / math.sqrt(2 * math.pi))
-        slope = below + x * density
+        below = erf_array(x * math.sqrt(0.5))  # becomes Φ(x)
+        below += 1
+        below *= 0.5
+        plain = _gelu_plainly
     elif approximate == "tanh":
-        a, b = math.sqrt(2 / math.pi), 0.044715
-        t = np.tanh(a * (x + b * x * x * x))
-        below = 0.5 * (1 + t)
-        slope = below + 0.5 * x * (1 - t * t) * (a * (1 + 3 * b * x * x))
+        below = 0.5 * (1 + _gelu_tanh(x))
+        plain = _gelu_tanh_plainly
     else:
         raise RuntimeError(f"approximate argument must be either none or tanh, but got {approximate!r}")
-    plain = _gelu_plainly if approximate == "none" else _gelu_tanh_plainly
-    return record(x * below, (input,), lambda g, x: (g * slope,), (input,), again=spelled_out(plain))
+
+    def gelu_backward(g: np.ndarray, x: np.ndarray) -> tuple[np.ndarray]:
+        if approximate == "none":
+            slope = x * x
+            slope *= -0.5
+            np.exp(slope, out=slope)
+            slope *= 1 / math.sqrt(2 * math.pi)  # the normal density
+        else:
+            t = 2 * below - 1
+            slope = 0.5 * (1 - t * t) * (_TANH_SCALE * (1 + 3 * _TANH_CUBE * x * x))
+        slope *= x
+        slope += below
+        slope *= g
+        return (slope,)
+
+    return record(x * below, (input,), gelu_backward, (input,), again=spelled_out(plain))
+
+
+_TANH_SCALE, _TANH_CUBE = math.sqrt(2 / math.pi), 0.044715
+
+
+def _gelu_tanh(x: np.ndarray) -> np.ndarray:
+    return np.tanh(_TANH_SCALE * (x + _TANH_CUBE * x * x * x))
 
 
 def _gelu_plainly(x: Tensor) -> Tensor:

@@ -22,6 +22,14 @@ def _input_share(x: np.ndarray, w: np.ndarray, bias: Any) -> np.ndarray:
     return (x.reshape(-1, x.shape[2]) @ w.T + bias).reshape(*x.shape[:2], len(w))
 
 
+def _sigmoid(a: np.ndarray) -> None:
+    """In place, by tanh: one call of NumPy where 1 / (1 + exp(-x)) takes four."""
+    a *= 0.5
+    np.tanh(a, out=a)
+    a *= 0.5
+    a += 0.5
+
+
 def _before(states: np.ndarray, first: np.ndarray, reverse: bool) -> np.ndarray:
     """What each step saw as the hidden state before it."""
     previous = np.empty_like(states)
@@ -197,16 +205,21 @@ def lstm_layer(
     # Outputs of all steps, and behind them the last cell state, so that one array carries every result.
     result = np.empty((steps + 1, n, hidden), inputs.dtype)
     cells = np.empty((steps, n, hidden), inputs.dtype)
+    share, fresh = np.empty((n, 4 * hidden), inputs.dtype), np.empty((n, hidden), inputs.dtype)
     h, c = h0._array, c0._array
     for t in times:
         a = gates[t]
-        a += h @ wh.T
-        a[:, : 2 * hidden] = sigmoid_array(a[:, : 2 * hidden])
-        a[:, 2 * hidden : 3 * hidden] = np.tanh(a[:, 2 * hidden : 3 * hidden])
-        a[:, 3 * hidden :] = sigmoid_array(a[:, 3 * hidden :])
-        i, f, u, o = np.split(a, 4, axis=1)
-        np.add(f * c, i * u, out=cells[t])
-        np.multiply(o, np.tanh(cells[t]), out=result[t])
+        np.matmul(h, wh.T, out=share)
+        a += share
+        first, cell, last = a[:, : 2 * hidden], a[:, 2 * hidden : 3 * hidden], a[:, 3 * hidden :]
+        for part in (first, last):
+            _sigmoid(part)
+        np.tanh(cell, out=cell)
+        np.multiply(first[:, hidden:], c, out=cells[t])  # what is kept of the old state
+        np.multiply(first[:, :hidden], cell, out=fresh)
+        cells[t] += fresh
+        np.tanh(cells[t], out=fresh)
+        np.multiply(last, fresh, out=result[t])
         if valid is not None:
             np.copyto(cells[t], c, where=~valid[t])
             np.copyto(result[t], h, where=~valid[t])
@@ -214,33 +227,35 @@ def lstm_layer(
     result[steps] = c
 
     def lstm_backward(grad: np.ndarray, *_: np.ndarray) -> tuple[np.ndarray | None, ...]:
-        ga = np.empty_like(gates)  # gradient of the gates before their nonlinearity
+        # What does not depend on the gradient is computed for all times at once: the slopes of the gates, in their
+        # places (T, N, 4, H), and that of the cell state in the output.
+        i, f, u, o = gates.reshape(steps, n, 4, hidden).transpose(2, 0, 1, 3)
+        squashed = np.tanh(cells)
+        slopes = np.empty((steps, n, 4, hidden), gates.dtype)
+        slopes[:, :, 0] = u * i * (1 - i)
+        slopes[:, :, 1] = _before(cells, c0._array, reverse) * f * (1 - f)
+        slopes[:, :, 2] = i * (1 - u * u)
+        slopes[:, :, 3] = squashed * o * (1 - o)
+        into_cell = o * (1 - squashed * squashed)
+        ga = np.empty_like(slopes)  # gradient of the gates before their nonlinearity
         gh, gc = np.zeros((n, hidden), grad.dtype), grad[steps].copy()
-        for place in range(steps - 1, -1, -1):
-            t = times[place]
-            before = cells[times[place - 1]] if place else c0._array
-            i, f, u, o = np.split(gates[t], 4, axis=1)
-            gi, gf, gu, go = np.split(ga[t], 4, axis=1)
+        for t in reversed(times):
             gh += grad[t]
-            squashed = np.tanh(cells[t])
-            through = gh * o * (1 - squashed * squashed)
-            if valid is not None:
-                through *= valid[t]
-            gc += through
-            go[:] = gh * squashed * o * (1 - o)
-            gi[:] = gc * u * i * (1 - i)
-            gf[:] = gc * before * f * (1 - f)
-            gu[:] = gc * i * (1 - u * u)
+            gc += gh * into_cell[t] if valid is None else gh * into_cell[t] * valid[t]
+            np.multiply(slopes[t, :, :3], gc[:, None], out=ga[t, :, :3])
+            np.multiply(slopes[t, :, 3], gh, out=ga[t, :, 3])
             if valid is None:
-                gc *= f
-                gh = ga[t] @ wh
+                gc *= f[t]
+                gh = ga[t].reshape(n, -1) @ wh
             else:
-                ga[t] *= valid[t]
-                gc *= np.where(valid[t], f, 1)
-                gh = ga[t] @ wh + gh * ~valid[t]
-        gw = _weight_grads(ga, ga, inputs, _before(result[:steps], h0._array, reverse))
-        gb = ga.sum((0, 1))
-        return ga @ wi, gh, gc, *gw, gb, gb.copy()
+                ga[t] *= valid[t][:, None]
+                gc *= np.where(valid[t], f[t], 1)
+                gh = ga[t].reshape(n, -1) @ wh + gh * ~valid[t]
+        flat = ga.reshape(steps, n, 4 * hidden)
+        gw = _weight_grads(flat, flat, inputs, _before(result[:steps], h0._array, reverse))
+        gb = flat.sum((0, 1))
+        gx = (flat.reshape(-1, 4 * hidden) @ wi).reshape(inputs.shape)
+        return gx, gh, gc, *gw, gb, gb.copy()
 
     parents = (x, h0, c0, w_ih, w_hh) if b_ih is None or b_hh is None else (x, h0, c0, w_ih, w_hh, b_ih, b_hh)
 
