@@ -34,6 +34,7 @@ from .legacy import (
     set_default_tensor_type,
 )
 from .serialization import load, save
+from . import more_names  # after everything it names
 
 __version__ = "2.13.0+mytorch"  # the torch whose interface this is
 
@@ -53,6 +54,11 @@ globals().update(ops.FUNCTIONS)
 for _module in (creation, random):
     _public = {n: f for n, f in vars(_module).items() if getattr(f, "__module__", "") == _module.__name__}
     globals().update({n: f for n, f in _public.items() if not n.startswith("_")})
+
+
+# names that scripts use for the same things; nothing that is there already is replaced
+for _name, _value in more_names.FUNCTIONS.items():
+    globals().setdefault(_name, _value)
 
 
 def is_tensor(obj: Any) -> bool:  # type: ignore[valid-type]

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from .dtypes import of_array
+from .dtypes import of_array, unsupported
 from .gradmode import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
 from .gradmode import state as mode
 from .graph import Node, Recomputed, edge_of, linear, needs, recomputed, record, record_view, replace_history
@@ -356,3 +356,12 @@ def Variable(data: Tensor, requires_grad: bool = False) -> Tensor:
 attach(backward, retain_grad, register_hook)
 
 from .function import Function  # noqa: E402  (a Function is built on record)
+
+
+def __getattr__(name: str) -> Any:
+    """torch.autograd.functional and anomaly detection: written with grad, and imported when asked for."""
+    if name in ("functional", "detect_anomaly", "set_detect_anomaly"):
+        from . import autograd_functional
+
+        return autograd_functional if name == "functional" else getattr(autograd_functional, name)
+    raise unsupported(f"torch.autograd.{name}")

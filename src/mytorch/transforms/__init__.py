@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from mytorch.absent import Absent
 from mytorch.dtypes import unsupported
 
 from . import functional
@@ -77,7 +78,15 @@ __all__ = [
 ]
 
 
+_ABSENT = (
+    *("AugMix", "AutoAugment", "AutoAugmentPolicy", "ElasticTransform", "LinearTransformation", "RandAugment"),
+    *("RandomAdjustSharpness", "RandomEqualize", "RandomPerspective", "TrivialAugmentWide"),
+)
+
+
 def __getattr__(name: str) -> Any:
     if name.startswith("__"):
         raise AttributeError(name)
+    if name in _ABSENT:  # can be imported, and is refused when it is made
+        return Absent(f"torchvision.transforms.{name}")
     raise unsupported(f"torchvision.transforms.{name}")
