@@ -19,7 +19,7 @@ from .dtypes import Size, device, dtype, finfo, get_default_dtype, iinfo, set_de
 from .printing import set_printoptions
 from .random import Generator, default_generator
 from .threads import get_num_threads, set_num_threads
-from . import fft, nn, optim, signal, special, utils
+from . import nn, optim, utils
 from .legacy import (
     BoolTensor,
     ByteTensor,
@@ -91,7 +91,7 @@ def compile(model: Any = None, **options: Any) -> Any:
 
 
 _LATER = (
-    *("amp", "distributed", "distributions", "jit", "multiprocessing", "profiler"),
+    *("amp", "distributed", "distributions", "fft", "jit", "multiprocessing", "profiler", "signal", "special"),
     *("compat", "datasets", "transforms", "vision"),  # not part of torch
 )
 

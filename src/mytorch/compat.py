@@ -31,6 +31,7 @@ _SAME = (
     *("optim", "optim.lr_scheduler", "optim.optimizer", "optim.swa_utils", "optim.adam", "optim.sgd"),
     *("utils", "utils.checkpoint", "utils.data", "utils.data.dataset", "utils.data.sampler", "utils.data.distributed"),
     *("utils.dlpack", "utils.tensorboard"),
+    *("signal", "signal.windows"),
 )
 
 _OTHER = {

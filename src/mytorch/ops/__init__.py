@@ -25,6 +25,8 @@ from . import (
     order,
     pointwise,
     reduce,
+    scatter,
+    scatter_reduce,
     shape,
     softmax,
     statistics,
@@ -32,7 +34,8 @@ from . import (
 
 # inplace has methods only: torch.add_ is not a function
 MODULES = (
-    elementwise, pointwise, compare, reduce, statistics, order, shape, arrange, index, gather, linalg, convert, normal,
+    elementwise, pointwise, compare, reduce, statistics, order, shape, arrange, index, gather, scatter,
+    scatter_reduce, linalg, convert, normal,
     gamma, bessel, softmax, complex, combine, copies, matrices,
 )  # fmt: skip
 FUNCTIONS: dict[str, Any] = {

@@ -23,6 +23,7 @@ from .rearrange import fold, unfold
 __all__ = ["conv2d", "conv_transpose2d"]
 
 _BLOCK = 1 << 20  # numbers in an unfolded block
+_NARROW = 100  # a row of fewer columns is too little for one product: the kernel would be read again for each row
 
 
 def _blocks(rows: slice, row_size: int) -> Iterator[range]:
@@ -63,15 +64,26 @@ def _windows(x: np.ndarray, window: Window, rows: range, columns: int, groups: i
     return seen.reshape(groups, len(rows), kh * shape[3], columns * n)  # still a view, unless rows are dilated
 
 
+def _side_by_side(seen: np.ndarray) -> np.ndarray:
+    """(groups, rows, cells, columns) -> (groups, cells, rows*columns), a copy."""
+    groups, rows, cells, columns = seen.shape
+    return seen.transpose(0, 2, 1, 3).reshape(groups, cells, rows * columns)
+
+
 def correlate(x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None, window: Window, groups: int) -> np.ndarray:
     """x (C, H, W, N) with weight (O, C/groups, kh, kw) -> (O, Ho, Wo, N)."""
     (ho, wo), o, n = window.positions(*x.shape[1:3]), weight.shape[0], x.shape[3]
     out = np.empty((o, ho, wo, n), x.dtype)
-    cells = _cells(weight, groups)
+    cells, flat = _cells(weight, groups), out.reshape(groups, o // groups, ho * wo * n)
 
     def some_rows(piece: slice) -> None:
         for rows in _blocks(piece, weight[0, :, 0].size * groups * wo * n):
-            np.matmul(cells, _windows(x, window, rows, wo, groups), out=_by_row(out, rows, groups))
+            seen = _windows(x, window, rows, wo, groups)
+            if wo * n < _NARROW:
+                part = flat[:, :, rows.start * wo * n : rows.stop * wo * n]
+                np.matmul(cells[:, 0], _side_by_side(seen), out=part)
+            else:
+                np.matmul(cells, seen, out=_by_row(out, rows, groups))
             if bias is not None:
                 out[:, rows.start : rows.stop] += bias[:, None, None, None]
 
@@ -106,12 +118,17 @@ def correlate_weight(g: np.ndarray, x: np.ndarray, shape: tuple[int, ...], windo
     """The gradient of correlate for its weight, from g (O, Ho, Wo, N) and the input x (C, H, W, N)."""
     o, ho, wo, n = g.shape
     _, c, kh, kw = shape
+    flat = g.reshape(groups, o // groups, ho * wo * n)
 
     def some_rows(piece: slice) -> np.ndarray:
         total = np.zeros((groups, o // groups, kh * c * kw), g.dtype)
         for rows in _blocks(piece, c * kw * groups * wo * n):
             seen = _windows(x, window, rows, wo, groups)
-            total += np.matmul(_by_row(g, rows, groups), seen.transpose(0, 1, 3, 2)).sum(1)
+            if wo * n < _NARROW:
+                part = flat[:, :, rows.start * wo * n : rows.stop * wo * n]
+                total += np.matmul(part, _side_by_side(seen).transpose(0, 2, 1))
+            else:
+                total += np.matmul(_by_row(g, rows, groups), seen.transpose(0, 1, 3, 2)).sum(1)
         return total
 
     first, *others = in_pieces(some_rows, ho, g.size * c * kh * kw)
