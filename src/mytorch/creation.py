@@ -25,8 +25,8 @@ def _values(data: Any, dtype: Any) -> np.ndarray:
             array = np.array(data)
         except ValueError:
             raise ValueError("expected sequence of equal length at every dimension: nested lists are ragged") from None
-        if dtype is None and array.dtype == np.float64 and not _is_array_like(data):
-            array = array.astype(default())
+        if dtype is None and array.dtype.kind in "fc" and not _is_array_like(data):
+            array = array.astype(default() if array.dtype.kind == "f" else np.result_type(default(), np.complex64))
     if dtype is not None:
         return array.astype(to_numpy(dtype), copy=False)
     if array.dtype.kind in "OUSM":

@@ -6,14 +6,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..autograd import record
 from ..naming import attach, named, numpy_names
 from ..tensor import Tensor
+from . import either
 from .arrange import at_least, narrow
-from .broadcast import cast, floating, mismatch, quiet
+from .broadcast import cast, floating, mismatch, promoted, quiet, unbroadcast
 from .inplace import setitem
 from .linalg import tensordot
 from .order import sort
-from .pointwise import where
 from .reduce import axis_of
 from .shape import cat, reshape, transpose, unsqueeze
 from .statistics import amax, amin
@@ -61,15 +62,16 @@ def logit(input: Tensor, eps: float | None = None) -> Tensor:
 
 def xlogy(input: Any, other: Any) -> Tensor:
     """input * log(other), and 0 where input is 0 (but nan where other is nan)."""
-    return _times_log(input, other, lambda y: y.log())
+    return _times_log(input, other, np.log, lambda y: y.log(), 0.0)
 
 
 def xlog1py(input: Any, other: Any) -> Tensor:
     """input * log(1 + other), and 0 where input is 0 (but nan where other is nan)."""
-    return _times_log(input, other, lambda y: y.log1p())
+    return _times_log(input, other, np.log1p, lambda y: y.log1p(), 1.0)
 
 
-def _times_log(input: Any, other: Any, log: Any) -> Tensor:
+def _times_log(input: Any, other: Any, on_arrays: Any, on_tensors: Any, shift: float) -> Tensor:
+    """input * log(other + shift)."""
     if not isinstance(input, Tensor) and not isinstance(other, Tensor):
         raise TypeError("xlogy() and xlog1py() need a tensor, but got two numbers")
     input, other = (t if isinstance(t, Tensor) else Tensor(np.asarray(float(t))) for t in (input, other))
@@ -77,13 +79,21 @@ def _times_log(input: Any, other: Any, log: Any) -> Tensor:
         input = cast(input, floating(other)._array.dtype)
     if input._array.ndim and not other._array.ndim:
         other = cast(other, floating(input)._array.dtype)
-    input, other = floating(input), floating(other)
+    first, second = promoted(floating(input), floating(other))
+    x, y = first._array, second._array
     try:
-        nothing = (input._array == 0) & ~np.isnan(other._array)
+        with quiet(all="ignore"):
+            out = np.where((x == 0) & ~np.isnan(y), 0, x * on_arrays(y)).astype(x.dtype)
     except ValueError:
-        raise mismatch(input._array.shape, other._array.shape) from None
-    zero = Tensor(nothing)
-    return where(zero, input * 0, input * log(where(zero, other * 0 + 1, other)))
+        raise mismatch(x.shape, y.shape) from None
+    sx, sy = x.shape, y.shape
+
+    def xlogy_backward(g: Any, x: Any, y: Any) -> tuple:
+        log = on_arrays if isinstance(y, np.ndarray) else on_tensors
+        flat = (either.values(x) == 0) & (either.values(y) <= -shift)
+        return unbroadcast(g * either.where(flat, 0.0, log(y)), sx), unbroadcast(g * (x / (y + shift)), sy)
+
+    return record(out, (first, second), xlogy_backward, (first, second), again=True)
 
 
 @numpy_names

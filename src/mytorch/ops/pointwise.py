@@ -200,15 +200,13 @@ def _pick(input: Tensor, other: Any, function: Any, beats: Any) -> Tensor:
         return Tensor(np.asarray(out))
     sa, sb = a.shape, b.shape
 
-    def pick_backward(g: np.ndarray, a: np.ndarray, b: np.ndarray) -> tuple:
-        share = np.where(a == b, a.dtype.type(0.5), beats(a, b).astype(a.dtype))
-        return unbroadcast(g * share, sa), unbroadcast(g * (1 - share), sb)
+    def pick_backward(g: Any, a: Any, b: Any) -> tuple:
+        x, y = either.values(a), either.values(b)
+        each = np.where(x == y, 0.5, 1.0)  # where one is nan neither beats the other, and both get all of it
+        first, second = (either.like(g, np.where(lost, 0.0, each)) for lost in (beats(y, x), beats(x, y)))
+        return unbroadcast(g * first, sa), unbroadcast(g * second, sb)
 
-    def pick_again(g: Tensor, a: Tensor, b: Tensor) -> tuple:
-        share = Tensor(np.where(a._array == b._array, a._array.dtype.type(0.5), beats(a._array, b._array)))
-        return unbroadcast(g * share, sa), unbroadcast(g * (1 - share), sb)
-
-    return record(out, (input, other), pick_backward, (input, other), again=pick_again)
+    return record(out, (input, other), pick_backward, (input, other), again=True)
 
 
 def maximum(input: Tensor, other: Tensor) -> Tensor:

@@ -122,13 +122,13 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
 
     def gelu_backward(g: np.ndarray, x: np.ndarray) -> tuple[np.ndarray]:
         if approximate == "none":
-            slope = x * x
+            slope = np.multiply(x, x, out=np.empty_like(x))
             slope *= -0.5
             np.exp(slope, out=slope)
             slope *= 1 / math.sqrt(2 * math.pi)  # the normal density
         else:
             t = 2 * below - 1
-            slope = 0.5 * (1 - t * t) * (_TANH_SCALE * (1 + 3 * _TANH_CUBE * x * x))
+            slope = np.asarray(0.5 * (1 - t * t)) * (_TANH_SCALE * (1 + 3 * _TANH_CUBE * x * x))
         slope *= x
         slope += below
         slope *= g
