@@ -27,7 +27,7 @@ _SAME = (
     *("linalg", "multiprocessing", "profiler", "random", "special"),
     *("nn", "nn.functional", "nn.init", "nn.modules", "nn.parallel", "nn.parameter", "nn.utils", "nn.utils.rnn"),
     *(f"nn.modules.{name}" for name in ("activation", "container", "conv", "dropout", "linear", "loss", "module")),
-    *(f"nn.modules.{name}" for name in ("normalization", "pooling", "rnn", "transformer")),
+    *(f"nn.modules.{name}" for name in ("normalization", "padding", "pooling", "rnn", "transformer", "utils")),
     *("optim", "optim.lr_scheduler", "optim.optimizer", "optim.swa_utils", "optim.adam", "optim.sgd"),
     *("utils", "utils.checkpoint", "utils.data", "utils.data.dataset", "utils.data.sampler", "utils.data.distributed"),
     *("utils.dlpack", "utils.tensorboard"),

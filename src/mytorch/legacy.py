@@ -103,7 +103,7 @@ def dtype_of(kind: Any) -> Any:
         if kind.cuda:
             dtypes.require_cpu("cuda")
         return kind.dtype
-    return default() if kind is Tensor else kind
+    return dtypes.get_default_dtype() if kind is Tensor else kind
 
 
 def set_default_tensor_type(t: Any) -> None:

@@ -211,7 +211,7 @@ class Histogram(NamedTuple):
 
 
 def histogram(
-    input: Tensor, bins: Any, *, range: Any = None, weight: Tensor | None = None, density: bool = False
+    input: Tensor, bins: Any = 100, *, range: Any = None, weight: Tensor | None = None, density: bool = False
 ) -> Histogram:
     a = input._array
     edges: Any = bins._array if isinstance(bins, Tensor) else int(bins)

@@ -21,7 +21,7 @@ def repeated(value: Any, count: int) -> tuple:
     return (value,) * count if isinstance(value, int) else tuple(value)
 
 
-class _Conv(Module):
+class _ConvNd(Module):
     """weight is (out, in/groups, *kernel), transposed (in, out/groups, *kernel); starts uniform within ±1/√fan_in."""
 
     rank: int  # how many dimensions an image has
@@ -107,7 +107,7 @@ class _Conv(Module):
         return text if self.padding_mode == "zeros" else f"{text}, padding_mode={self.padding_mode}"
 
 
-class _Forward(_Conv):
+class _Forward(_ConvNd):
     def __init__(
         self,
         in_channels: int,
@@ -126,7 +126,7 @@ class _Forward(_Conv):
         super().__init__(*sizes, groups, bias, padding_mode, dtype)
 
 
-class _Transposed(_Conv):
+class _Transposed(_ConvNd):
     transposed = True
 
     def __init__(
