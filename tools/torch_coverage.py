@@ -149,7 +149,15 @@ def ours(value: Any, leaves: list | None = None) -> Any:
     if isinstance(value, torch.nn.TransformerEncoderLayer):
         heads, width = value.self_attn.num_heads, value.linear1.in_features
         return mytorch.nn.TransformerEncoderLayer(
-            width, heads, value.linear1.out_features, value.dropout.p, batch_first=value.self_attn.batch_first
+            width,
+            heads,
+            value.linear1.out_features,
+            value.dropout.p,
+            ours(value.activation),
+            value.norm1.eps,
+            value.self_attn.batch_first,
+            value.norm_first,
+            value.linear1.bias is not None,
         )
     if isinstance(value, torch.nn.Module) and not list(value.parameters()):
         return getattr(mytorch.nn, type(value).__name__)()

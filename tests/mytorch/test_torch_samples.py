@@ -1,4 +1,4 @@
-"""A fast part of tools/torch_coverage.py: torch's own samples of every operator, a few of each."""
+"""A fast part of tools/torch_coverage.py: some of torch's own samples for every eighth operator."""
 
 import importlib.util
 import re
@@ -28,28 +28,42 @@ def op_db(coverage):
     return coverage.databases()[0]
 
 
-def shares(coverage, op_db, kind):
-    """The share of operators whose first three samples all pass, and those that fail."""
-    names, failed = set(), {}
-    for op in op_db:
-        if not coverage.is_public(op) or coverage.function_of(op.name, mytorch) is None:
-            continue
+@pytest.fixture
+def one_thread():
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def existing(coverage, op_db):
+    return [op for op in op_db if coverage.is_public(op) and coverage.function_of(op.name, mytorch) is not None]
+
+
+def test_most_operators_exist(coverage, op_db):
+    assert len({op.name for op in existing(coverage, op_db)}) >= 550
+
+
+@pytest.mark.parametrize("kind", ["forward", "gradient", "gradgrad", "error"])
+def test_every_eighth_operator(coverage, op_db, kind, one_thread):
+    """Two samples of each; what is known to fail is named here."""
+    failed = {}
+    for op in existing(coverage, op_db)[::8]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            report = coverage.operator(op, (kind,), 3, 5.0)
+            report = coverage.operator(op, (kind,), 2, 10.0)
         for passed, tried, faults in report.values():
-            if tried:
-                names.add(op.name)
             if passed < tried:
                 failed[op.name] = faults[0]
-    return 1 - len(failed) / len(names), names, failed
+    assert set(failed) <= KNOWN[kind], failed
 
 
-@pytest.mark.parametrize(("kind", "least"), [("forward", 0.97), ("gradient", 0.95), ("gradgrad", 0.85)])
-def test_operators(coverage, op_db, kind, least):
-    share, names, failed = shares(coverage, op_db, kind)
-    assert share >= least, failed
-    assert len(names) >= {"forward": 420, "gradient": 300, "gradgrad": 290}[kind]
+KNOWN = {
+    "forward": set(),
+    "gradient": {"linalg.eig", "linalg.eigvals"},  # NumPy has no complex eigenvectors' derivative
+    "gradgrad": {"linalg.eig", "linalg.eigvals", "linalg.norm", "copysign", "matmul"},
+    "error": {"__radd__", "__rmul__", "index_add", "masked_fill", "narrow_copy", "multinomial", "arange", "normal"},
+}
 
 
 def test_a_wrong_result_is_found(coverage, op_db, monkeypatch):

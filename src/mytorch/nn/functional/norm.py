@@ -186,7 +186,7 @@ def layer_norm(
     shape, inner = input._array.shape, tuple(normalized_shape)
     _check_inner(shape, inner)
     if not input.numel():
-        return input.clone()
+        return _affine(input.clone(), [t for t in (weight, bias) if t is not None], weight, bias)
     size = int(np.prod(inner))
     normal, mean, _, inverse = _standardise(input._array.reshape(-1, size), eps)  # (R, M)
     normal *= inverse
