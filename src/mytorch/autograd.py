@@ -1,7 +1,7 @@
 """Reverse-mode differentiation: backward runs the recorded nodes, newest first.
 
-There are two loops over the nodes. The ordinary one, _run, computes with arrays. With create_graph=True, _run_recorded
-does the same with tensors while recording is on, so that the gradients have a history themselves.
+There are two loops over the nodes. The usual one, _run, computes with arrays. With create_graph=True, _run_recorded
+does the same with tensors while recording is on, so that the gradients have a history of their own.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from .dtypes import of_array, unsupported
+from .function import Function
 from .gradmode import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
 from .gradmode import state as mode
 from .graph import Node, Recomputed, edge_of, linear, needs, recomputed, record, record_view, replace_history
@@ -116,8 +117,9 @@ def _root(tensor: Tensor, gradient: Tensor | None) -> tuple[Any, Tensor]:
     return edge_of(tensor), gradient if gradient._array.dtype == array.dtype else gradient.to(tensor.dtype)
 
 
-def _newest_first(roots: list, wanted: dict) -> list[Node]:
-    """All nodes that can be reached from the roots; if some are wanted, only those on a way to one of them."""
+def _newest_first(roots: list, wanted: dict) -> tuple[list[Node], set]:
+    """The nodes that can be reached from the roots, and which of them to run: all, or if gradients are wanted at
+    certain edges, those on a way to one. An edge that is not a Node is a leaf tensor (or None), where ways end."""
     stack = [edge for edge, _ in roots if edge.__class__ is Node]
     seen = set(stack)
     nodes = []
@@ -129,13 +131,14 @@ def _newest_first(roots: list, wanted: dict) -> list[Node]:
                 seen.add(edge)
                 stack.append(edge)
     nodes.sort(key=_order, reverse=True)
-    if wanted:
-        useful = set(wanted)
-        for node in reversed(nodes):
-            if not useful.isdisjoint(node.edges):
-                useful.add(node)
-        nodes = [node for node in nodes if node in useful]
-    return nodes
+    if not wanted:
+        return nodes, seen
+    useful, leading = set(wanted), set()
+    for node in reversed(nodes):
+        if not useful.isdisjoint(node.edges):
+            useful.add(node)
+            leading.add(node)
+    return [node for node in nodes if node in useful], leading
 
 
 def _run(roots: list, keep: bool, wanted: dict, accumulate: bool) -> None:
@@ -146,13 +149,16 @@ def _run(roots: list, keep: bool, wanted: dict, accumulate: bool) -> None:
     for edge, g in roots:
         grads[edge] = np.asarray(grads[edge] + g._array) if edge in grads else g._array
     mode.run = _run_number()
+    nodes, leading = _newest_first(roots, wanted)
     with np.errstate(all="ignore"), no_grad():
-        for node in _newest_first(roots, wanted):
+        for node in nodes:
             g = grads.pop(node, None)
             if g is None:
                 continue
             if node.hooks or node.retains or wanted:
                 g = _observe(node, Tensor(g), wanted)._array
+                if node not in leading:
+                    continue
             backward = node.backward
             if backward is None:
                 raise RuntimeError(FREED)
@@ -217,13 +223,16 @@ def _run_recorded(roots: list, keep: bool, wanted: dict, accumulate: bool) -> No
     grads: dict = {}
     for edge, g in roots:
         grads[edge] = grads[edge] + g if edge in grads else g
+    nodes, leading = _newest_first(roots, wanted)
     with np.errstate(all="ignore"), enable_grad():
-        for node in _newest_first(roots, wanted):
+        for node in nodes:
             g = grads.pop(node, None)
             if g is None:
                 continue
             if node.hooks or node.retains or wanted:
                 g = _observe(node, g, wanted)
+                if node not in leading:
+                    continue
             if node.backward is None:
                 raise RuntimeError(FREED)
             for edge, part in zip(node.edges, _recorded_parts(node, g)):
@@ -354,8 +363,6 @@ def Variable(data: Tensor, requires_grad: bool = False) -> Tensor:
 
 
 attach(backward, retain_grad, register_hook)
-
-from .function import Function  # noqa: E402  (a Function is built on record)
 
 
 def __getattr__(name: str) -> Any:

@@ -31,8 +31,10 @@ ndarray, asarray, new = np.ndarray, np.asarray, object.__new__
 class Node:
     """One recorded operation. An edge leads to a parent's node, to a leaf tensor, or is None (no gradient needed).
 
-    Edges hold nodes and not tensors, so an intermediate result lives only as long as some backward reads it.
-    A node is always newer than those its edges lead to: sorting by `order` is a topological sort.
+    A leaf has no node of its own (torch gives it an AccumulateGrad node): the edge is the tensor itself, and the class
+    of an edge tells the two apart. Edges hold nodes and not the tensors between them, so an intermediate result lives
+    only as long as some backward reads it. A node is always newer than those its edges lead to: sorting by `order` is
+    a topological sort.
     """
 
     __slots__ = (
