@@ -13,20 +13,33 @@ warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"mytorch\.")
 
 from . import memory  # first: it decides how all later arrays are allocated
 from . import accelerator, autograd, backends, copying, creation, cuda, dtypes, linalg, ops, random
+from .absent import is_absent, module as absent_module
 from .autograd import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
 from .dtypes import Size, device, dtype, finfo, get_default_dtype, iinfo, set_default_dtype, unsupported
 from .printing import set_printoptions
 from .random import Generator, default_generator
-from .tensor import Tensor
 from .threads import get_num_threads, set_num_threads
 from . import nn, optim, utils
-from .ops import special  # after nn, whose activations it makes tensor methods of
+from .legacy import (
+    BoolTensor,
+    ByteTensor,
+    CharTensor,
+    DoubleTensor,
+    FloatTensor,
+    HalfTensor,
+    IntTensor,
+    LongTensor,
+    ShortTensor,
+    Tensor,
+    set_default_tensor_type,
+)
 from .serialization import load, save
+from . import more_names  # after everything it names
 
 __version__ = "2.13.0+mytorch"  # the torch whose interface this is
 
 # torch.float32, torch.int64 and so on; torch.float, torch.int and torch.bool are dtypes too
-globals().update({d.name: d for d in dtypes.ALL})
+globals().update({d.name: d for d in (*dtypes.ALL, dtypes.bfloat16)})
 half, float, double = dtypes.float16, dtypes.float32, dtypes.float64
 short, int, long = dtypes.int16, dtypes.int32, dtypes.int64
 strided, contiguous_format, channels_last, preserve_format = (
@@ -38,10 +51,14 @@ strided, contiguous_format, channels_last, preserve_format = (
 
 # every operation by its name, as a function of the package
 globals().update(ops.FUNCTIONS)
-globals().update(special.METHODS)
 for _module in (creation, random):
     _public = {n: f for n, f in vars(_module).items() if getattr(f, "__module__", "") == _module.__name__}
     globals().update({n: f for n, f in _public.items() if not n.startswith("_")})
+
+
+# names that scripts use for the same things; nothing that is there already is replaced
+for _name, _value in more_names.FUNCTIONS.items():
+    globals().setdefault(_name, _value)
 
 
 def is_tensor(obj: Any) -> bool:  # type: ignore[valid-type]
@@ -73,7 +90,22 @@ def compile(model: Any = None, **options: Any) -> Any:
     return model if model is not None else (lambda m: m)
 
 
+_LATER = (
+    *("amp", "distributed", "distributions", "fft", "jit", "multiprocessing", "profiler", "signal", "special"),
+    *("compat", "datasets", "transforms", "vision"),  # not part of torch
+)
+
+
 def __getattr__(name: str) -> Any:
-    if name in ("datasets", "transforms", "compat"):  # not part of torch: imported when asked for
+    """Modules that few scripts need are imported when they are asked for; those that are absent say so when used."""
+    if name in _LATER:
         return importlib.import_module(f"mytorch.{name}")
+    if name in ("load_mnist", "read_images", "read_labels"):  # numpy-lab's, not torch's
+        return getattr(importlib.import_module("mytorch.numpy_lab"), name)
+    if name in ("autocast", "GradScaler"):
+        return getattr(importlib.import_module("mytorch.amp"), name)
+    if name in ("from_dlpack", "to_dlpack"):
+        return getattr(importlib.import_module("mytorch.utils.dlpack"), name)
+    if is_absent(f"torch.{name}"):
+        return absent_module(f"torch.{name}")
     raise unsupported(f"torch.{name}")

@@ -19,5 +19,9 @@ def main(argv: list[str]) -> int:
     return 0
 
 
+def command() -> int:
+    return main(sys.argv[1:])
+
+
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(command())

@@ -1,8 +1,8 @@
 """Running code that says `import torch` on mytorch: a whole script, or one file beside a real torch.
 
 run_script puts mytorch into sys.modules under torch's names and runs the script, as `python -m mytorch` does.
-import_as_torch leaves sys.modules alone: the file's own `import` statements are answered with mytorch, so
-that the same process may hold real torch as well.
+import_as_torch leaves torch's names in sys.modules alone: the file's own `import` statements are answered with
+mytorch, so that the same process may hold real torch as well.
 """
 
 from __future__ import annotations
@@ -18,33 +18,64 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-_TORCH = {
+from .absent import is_absent
+from .absent import module as absent_module
+
+# Torch's modules that have the same name below mytorch.
+_SAME = (
+    *("accelerator", "amp", "autograd", "backends", "cuda", "cuda.amp", "distributed", "distributions", "fft", "jit"),
+    *("linalg", "multiprocessing", "profiler", "random", "special"),
+    *("nn", "nn.functional", "nn.init", "nn.modules", "nn.parallel", "nn.parameter", "nn.utils", "nn.utils.rnn"),
+    *(f"nn.modules.{name}" for name in ("activation", "container", "conv", "dropout", "linear", "loss", "module")),
+    *(f"nn.modules.{name}" for name in ("normalization", "padding", "pooling", "rnn", "transformer", "utils")),
+    *("optim", "optim.lr_scheduler", "optim.optimizer", "optim.swa_utils", "optim.adam", "optim.sgd"),
+    *("utils", "utils.checkpoint", "utils.data", "utils.data.dataset", "utils.data.sampler", "utils.data.distributed"),
+    *("utils.dlpack", "utils.tensorboard"),
+    *("signal", "signal.windows"),
+)
+
+_OTHER = {
     "torch": "mytorch",
-    "torch.accelerator": "mytorch.accelerator",
-    "torch.autograd": "mytorch.autograd",
-    "torch.backends": "mytorch.backends",
+    "torch.autograd.functional": "mytorch.autograd_functional",
+    "torch.autograd.function": "mytorch.function",
+    "torch.autograd.variable": "mytorch.autograd",
     "torch.backends.cudnn": "mytorch.backends.cudnn",
-    "torch.cuda": "mytorch.cuda",
-    "torch.linalg": "mytorch.linalg",
-    "torch.nn": "mytorch.nn",
-    "torch.nn.functional": "mytorch.nn.functional",
-    "torch.nn.init": "mytorch.nn.init",
-    "torch.nn.modules": "mytorch.nn.modules",
-    "torch.nn.modules.module": "mytorch.nn.modules.module",
-    "torch.nn.parameter": "mytorch.nn.parameter",
-    "torch.nn.utils": "mytorch.nn.utils",
-    "torch.optim": "mytorch.optim",
-    "torch.optim.lr_scheduler": "mytorch.optim.lr_scheduler",
-    "torch.optim.optimizer": "mytorch.optim.optimizer",
-    "torch.random": "mytorch.random",
-    "torch.utils": "mytorch.utils",
-    "torch.utils.data": "mytorch.utils.data",
+    "torch.backends.mps": "mytorch.backends.mps",
+    "torch.cuda.amp.grad_scaler": "mytorch.cuda.amp",
+    "torch.distributions.constraints": "mytorch.distributions.constraints",
+    "torch.distributions.kl": "mytorch.distributions.kl",
+    **{
+        f"torch.distributions.{name}": "mytorch.distributions"
+        for name in ("bernoulli", "beta", "categorical", "distribution", "independent", "multivariate_normal")
+    },
+    "torch.distributions.normal": "mytorch.distributions",
+    "torch.distributions.uniform": "mytorch.distributions",
+    "torch.nn.modules.batchnorm": "mytorch.nn.modules.normalization",
+    "torch.nn.parallel.data_parallel": "mytorch.nn.parallel",
+    "torch.nn.parallel.distributed": "mytorch.nn.parallel",
+    "torch.nn.utils.parametrizations": "mytorch.nn.utils.reparametrized",
+    "torch.nn.utils.clip_grad": "mytorch.nn.utils.clip_grad",
+    "torch.optim.adamw": "mytorch.optim.adam",
+    "torch.serialization": "mytorch.serialization",
+    "torch.types": "mytorch.dtypes",
     "torch.utils.data.dataloader": "mytorch.utils.data.loader",
-    "torch.utils.data.dataset": "mytorch.utils.data.dataset",
-    "torch.utils.data.sampler": "mytorch.utils.data.sampler",
+    "torch.utils.data._utils.collate": "mytorch.utils.data.collate",
+    "torch.utils.tensorboard.writer": "mytorch.utils.tensorboard",
+    "torchvision": "mytorch.vision",
     "torchvision.datasets": "mytorch.datasets",
+    "torchvision.datasets.folder": "mytorch.image_folder",
+    "torchvision.datasets.mnist": "mytorch.datasets",
+    "torchvision.datasets.vision": "mytorch.image_folder",
+    "torchvision.transforms.transforms": "mytorch.transforms",
+    "torchvision.models": "mytorch.vision.models",
+    "torchvision.models.resnet": "mytorch.vision.models.resnet",
+    "torchvision.models.vgg": "mytorch.vision.models.vgg",
     "torchvision.transforms": "mytorch.transforms",
+    "torchvision.transforms.functional": "mytorch.transforms.functional",
+    "torchvision.transforms.v2": "mytorch.transforms",
+    "torchvision.utils": "mytorch.vision.utils",
 }
+_TORCH = {f"torch.{name}": f"mytorch.{name}" for name in _SAME} | _OTHER
 
 
 class UnsupportedImport(ImportError, NotImplementedError):
@@ -53,29 +84,42 @@ class UnsupportedImport(ImportError, NotImplementedError):
 
 def torch_module(name: str) -> ModuleType:
     """mytorch's module for a torch or torchvision module's name."""
-    if name == "torchvision":
-        package = ModuleType("torchvision", "mytorch's datasets and transforms under torchvision's name")
-        package.datasets = torch_module("torchvision.datasets")  # type: ignore[attr-defined]
-        package.transforms = torch_module("torchvision.transforms")  # type: ignore[attr-defined]
-        return package
-    if name not in _TORCH:
-        raise UnsupportedImport(f"mytorch has no module '{name}'; supported: docs/mytorch.md", name=name)
-    parent, _, last = _TORCH[name].rpartition(".")
-    if parent == "mytorch.backends":  # its parts are values, not files
-        return getattr(importlib.import_module(parent), last)
-    return importlib.import_module(_TORCH[name])
+    if name in _TORCH:
+        parent, _, last = _TORCH[name].rpartition(".")
+        if parent == "mytorch.backends":  # its parts are values, not files
+            return getattr(importlib.import_module(parent), last)
+        return importlib.import_module(_TORCH[name])
+    if is_absent(name):
+        return absent_module(name)
+    raise UnsupportedImport(f"mytorch has no module '{name}'; supported: docs/mytorch.md", name=name)
 
 
 def is_torch(name: str) -> bool:
     return name.partition(".")[0] in ("torch", "torchvision")
 
 
-class _Refuse:
-    """A finder that is asked for the torch modules that are not in sys.modules, and names what is missing."""
+class _Answer:
+    """Finder and loader of torch's modules: each is mytorch's own, put into sys.modules under torch's name."""
 
-    def find_spec(self, name: str, path: Any = None, target: Any = None) -> None:
-        if is_torch(name):
-            torch_module(name)  # raises
+    def __init__(self) -> None:
+        self.files: list[Any] = []
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
+        return importlib.machinery.ModuleSpec(name, self) if is_torch(name) else None  # type: ignore[arg-type]
+
+    def create_module(self, spec: Any) -> None:
+        return None
+
+    def exec_module(self, module: ModuleType) -> None:
+        answer = torch_module(module.__name__)
+        if not hasattr(answer, "__path__"):  # only of a package is a name below it looked for (torch.autograd.variable)
+            answer.__path__ = []
+            self.files.append(answer)
+        sys.modules[module.__name__] = answer  # the import system takes what lies there
+
+    def close(self) -> None:
+        for module in self.files:
+            del module.__path__
 
 
 def run_script(path: str, argv: Sequence[str] = ()) -> dict[str, Any]:
@@ -83,26 +127,19 @@ def run_script(path: str, argv: Sequence[str] = ()) -> dict[str, Any]:
     kept = {name: module for name, module in sys.modules.items() if is_torch(name)}
     old_argv, old_path, old_names = sys.argv, sys.path[:], set(sys.modules)
     folder = Path(path).resolve().parent
-    refuse: Any = _Refuse()
+    answer: Any = _Answer()
     for name in kept:
         del sys.modules[name]
-    mine = {name: torch_module(name) for name in (*_TORCH, "torchvision")}
-    # Only of a package does the import system ask our finder for a name below it (torch.cuda.amp).
-    files = [module for module in mine.values() if not hasattr(module, "__path__")]
     try:
-        sys.modules.update(mine)
-        for module in files:
-            module.__path__ = []
-        sys.meta_path.insert(0, refuse)
+        sys.meta_path.insert(0, answer)
         sys.argv = [path, *argv]
         sys.path.insert(0, str(folder))
         return runpy.run_path(path, run_name="__main__")
     finally:
         sys.argv, sys.path[:] = old_argv, old_path
-        if refuse in sys.meta_path:
-            sys.meta_path.remove(refuse)
-        for module in files:
-            vars(module).pop("__path__", None)
+        if answer in sys.meta_path:
+            sys.meta_path.remove(answer)
+        answer.close()
         for name in set(sys.modules) - old_names:  # what the script imported from beside it now means mytorch
             if folder in Path(getattr(sys.modules[name], "__file__", None) or "").parents:
                 del sys.modules[name]
@@ -112,7 +149,7 @@ def run_script(path: str, argv: Sequence[str] = ()) -> dict[str, Any]:
 
 
 def import_as_torch(path: str | Path, package: str | None = None) -> ModuleType:
-    """Loads one Python file with mytorch in torch's place, without touching sys.modules.
+    """Loads one Python file with mytorch in torch's place, without touching torch in sys.modules.
 
     `package` is the dotted name of the package the file lies in. Its modules, as far as the file imports them
     (`from .patches import x`, `from package.patches import x`), are loaded as private copies on mytorch too;
@@ -128,7 +165,8 @@ class _Loader:
         self.loaded: dict[str, ModuleType] = {}
 
     def run(self, name: str, path: Path, parent: str) -> ModuleType:
-        module = ModuleType(name)
+        # Under a name of its own the module is in sys.modules, where @dataclass and pickle look a class's module up.
+        module = sys.modules[f"mytorch:{name}"] = ModuleType(f"mytorch:{name}")
         module.__file__, module.__package__ = str(path), parent
         # An import statement calls the __import__ of its module's builtins: this is the whole trick.
         module.__dict__["__builtins__"] = {**vars(builtins), "__import__": self.import_}

@@ -24,14 +24,16 @@ def deepcopy(self: Tensor, memo: dict) -> Tensor:
     return out
 
 
-def rebuild(kind: type[Tensor], array: np.ndarray, requires_grad: bool) -> Tensor:
+def rebuild(kind: type[Tensor] | None, array: np.ndarray, requires_grad: bool) -> Tensor:
+    kind = Tensor if kind is None else kind
     out = kind.__new__(kind)
     Tensor.__init__(out, array, requires_grad=requires_grad)
     return out
 
 
 def reduce(self: Tensor) -> tuple:
-    return rebuild, (type(self), self._array, self.requires_grad)
+    """A plain tensor leaves its class out: by its name outside the package, torch's is found."""
+    return rebuild, (None if type(self) is Tensor else type(self), self._array, self.requires_grad)
 
 
 attach(__deepcopy__=deepcopy, __reduce__=reduce)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .dtypes import BY_NAME, default, of_array, require_cpu, to_numpy
+from .dtypes import default, of_array, require_cpu, to_numpy
 from .naming import attach
 from .ops.shape import sizes_of
 from .tensor import Tensor
@@ -25,8 +25,8 @@ def _values(data: Any, dtype: Any) -> np.ndarray:
             array = np.array(data)
         except ValueError:
             raise ValueError("expected sequence of equal length at every dimension: nested lists are ragged") from None
-        if dtype is None and array.dtype == np.float64 and not _is_array_like(data):
-            array = array.astype(default())
+        if dtype is None and array.dtype.kind in "fc" and not _is_array_like(data):
+            array = array.astype(default() if array.dtype.kind == "f" else np.result_type(default(), np.complex64))
     if dtype is not None:
         return array.astype(to_numpy(dtype), copy=False)
     if array.dtype.kind in "OUSM":
@@ -184,6 +184,8 @@ def arange(
         start, end = 0, start
     if step == 0:
         raise RuntimeError("step must be nonzero")
+    if not np.isfinite([start, end]).all():
+        raise RuntimeError(f"unsupported range: {start} -> {end}")
     if (end - start) * step < 0:
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
     whole = all(isinstance(v, (int, np.integer)) for v in (start, end, step))
@@ -197,7 +199,19 @@ def arange(
 def linspace(
     start: Any, end: Any, steps: int, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
-    return _made(np.linspace(float(start), float(end), steps, dtype=_kind(dtype)), device, requires_grad)
+    start, end = _ends(start, end, steps, "linspace")
+    return _made(np.linspace(start, end, steps, dtype=_kind(dtype)), device, requires_grad)
+
+
+def _ends(start: Any, end: Any, steps: int, name: str) -> tuple[Any, Any]:
+    for word, value in (("start", start), ("end", end)):
+        if isinstance(value, Tensor) and value._array.ndim:
+            raise RuntimeError(
+                f"{name} only supports 0-dimensional start and end tensors, but {word} has {value._array.ndim} dims"
+            )
+    if steps < 0:
+        raise RuntimeError(f"number of steps must be non-negative, but got {steps}")
+    return float(start), float(end)
 
 
 def logspace(
@@ -210,10 +224,14 @@ def logspace(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    return _made(np.logspace(float(start), float(end), steps, base=base, dtype=_kind(dtype)), device, requires_grad)
+    start, end = _ends(start, end, steps, "logspace")
+    return _made(np.logspace(start, end, steps, base=base).astype(_kind(dtype)), device, requires_grad)
 
 
 def eye(n: int, m: int | None = None, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    for word, size in (("n", n), ("m", m)):
+        if size is not None and size < 0:
+            raise RuntimeError(f"{word} must be greater or equal to 0, got {size}")
     return _made(np.eye(n, m, dtype=_kind(dtype)), device, requires_grad)
 
 
@@ -227,19 +245,3 @@ def _new(function: Any) -> Any:
 
 
 attach(new_zeros=_new(zeros), new_ones=_new(ones), new_empty=_new(empty), new_full=_new(full))
-
-
-def _typed(name: str) -> Any:
-    """torch.FloatTensor([...]) and the like: torch.Tensor of a fixed dtype."""
-    kind = BY_NAME[name].numpy
-
-    def make(*data: Any) -> Tensor:
-        return Tensor(Tensor(*data)._array.astype(kind))
-
-    make.__name__ = make.__qualname__ = name
-    return make
-
-
-FloatTensor, DoubleTensor, HalfTensor = _typed("FloatTensor"), _typed("DoubleTensor"), _typed("HalfTensor")
-LongTensor, IntTensor, ByteTensor = _typed("LongTensor"), _typed("IntTensor"), _typed("ByteTensor")
-BoolTensor = _typed("BoolTensor")

@@ -9,14 +9,29 @@ import struct
 import zlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
+from mytorch.absent import Absent
 from mytorch.dtypes import unsupported
+from mytorch.image_folder import DatasetFolder, FakeData, ImageFolder, VisionDataset
 from mytorch.pickles import read_arrays
 from mytorch.tensor import Tensor
 from mytorch.utils.data import Dataset
+
+__all__ = [
+    "CIFAR10",
+    "CIFAR100",
+    "KMNIST",
+    "MNIST",
+    "DatasetFolder",
+    "FakeData",
+    "FashionMNIST",
+    "ImageFolder",
+    "VisionDataset",
+    "read_idx",
+]
 
 # The third byte of an IDX file says the type of its values; they are stored big-endian.
 _IDX_TYPES = {0x08: ">u1", 0x09: ">i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
@@ -128,6 +143,9 @@ class MNIST(_Images):
     def targets(self) -> Tensor:
         return Tensor(self._labels)
 
+    train_data = test_data = data  # the names of old
+    train_labels = test_labels = targets
+
 
 class FashionMNIST(MNIST):
     """root/FashionMNIST/raw holds the four IDX files, gzipped or not."""
@@ -146,22 +164,32 @@ class FashionMNIST(MNIST):
     )
 
 
+class KMNIST(MNIST):
+    """root/KMNIST/raw holds the four IDX files, gzipped or not."""
+
+    classes = ("o", "ki", "su", "tsu", "na", "ha", "ma", "ya", "re", "wo")
+
+
 class CIFAR10(_Images):
     """root/cifar-10-batches-py holds CIFAR-10's Python version; its pickles are read without running them."""
 
+    _name, _folder, _key = "CIFAR-10", "cifar-10-batches-py", "labels"
+    _files: ClassVar[dict[bool, list[str]]] = {
+        True: [f"data_batch_{number}" for number in range(1, 6)],
+        False: ["test_batch"],
+    }
     classes = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
 
     def _read(self) -> tuple[np.ndarray, np.ndarray]:
-        folder = self.root / "cifar-10-batches-py"
-        names = [f"data_batch_{number}" for number in range(1, 6)] if self.train else ["test_batch"]
+        folder, key = self.root / self._folder, self._key.encode()
         images, labels = [], []
-        for path in [_find(folder, name) for name in names]:
+        for path in [_find(folder, name) for name in self._files[self.train]]:
             with path.open("rb") as file:
                 batch = read_arrays(file, str(path), encoding="bytes")
-            if not isinstance(batch, dict) or not {b"data", b"labels"} <= batch.keys():
-                raise ValueError(f"{path} must hold 'data' and 'labels': check that it is a CIFAR-10 batch")
+            if not isinstance(batch, dict) or not {b"data", key} <= batch.keys():
+                raise ValueError(f"{path} must hold 'data' and '{self._key}': check that it is a {self._name} batch")
             images.append(np.asarray(batch[b"data"], np.uint8).reshape(-1, 3, 32, 32))
-            labels += batch[b"labels"]
+            labels += batch[key]
         pixels = np.concatenate(images).transpose(0, 2, 3, 1)  # (n, h, w, channels), as pictures are
         return np.ascontiguousarray(pixels), np.asarray(labels, np.int64)
 
@@ -174,6 +202,14 @@ class CIFAR10(_Images):
         return self._labels.tolist()
 
 
+class CIFAR100(CIFAR10):
+    """root/cifar-100-python holds CIFAR-100's Python version; the labels are the hundred fine ones."""
+
+    _name, _folder, _key = "CIFAR-100", "cifar-100-python", "fine_labels"
+    _files: ClassVar[dict[bool, list[str]]] = {True: ["train"], False: ["test"]}
+    classes = tuple(str(number) for number in range(100))  # type: ignore[assignment]
+
+
 def _find(folder: Path, name: str) -> Path:
     for path in (folder / name, folder / f"{name}.gz"):
         if path.is_file():
@@ -184,7 +220,15 @@ def _find(folder: Path, name: str) -> Path:
     )
 
 
+_ABSENT = (
+    *("CelebA", "Caltech101", "Cityscapes", "CocoCaptions", "CocoDetection", "EMNIST", "Flowers102", "Food101"),
+    *("ImageNet", "LSUN", "Omniglot", "OxfordIIITPet", "QMNIST", "STL10", "SVHN", "USPS", "VOCSegmentation"),
+)
+
+
 def __getattr__(name: str) -> Any:
     if name.startswith("__"):
         raise AttributeError(name)
+    if name in _ABSENT:  # can be imported, and is refused when it is made
+        return Absent(f"torchvision.datasets.{name}")
     raise unsupported(f"torchvision.datasets.{name}")

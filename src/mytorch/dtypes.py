@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ class dtype:
         self.legacy = legacy  # 'FloatTensor', the name in old-style type strings and error messages
         self.itemsize = self.numpy.itemsize
         self.is_floating_point = self.numpy.kind == "f"
-        self.is_complex = False
+        self.is_complex = self.numpy.kind == "c"
 
     def __repr__(self) -> str:
         return f"torch.{self.name}"
@@ -41,6 +42,8 @@ class dtype:
 float16 = half = dtype("float16", np.float16, "HalfTensor")
 float32 = dtype("float32", np.float32, "FloatTensor")
 float64 = double = dtype("float64", np.float64, "DoubleTensor")
+complex64 = cfloat = dtype("complex64", np.complex64, "ComplexFloatTensor")
+complex128 = cdouble = dtype("complex128", np.complex128, "ComplexDoubleTensor")
 uint8 = dtype("uint8", np.uint8, "ByteTensor")
 int8 = dtype("int8", np.int8, "CharTensor")
 int16 = short = dtype("int16", np.int16, "ShortTensor")
@@ -48,14 +51,18 @@ int32 = dtype("int32", np.int32, "IntTensor")
 int64 = long = dtype("int64", np.int64, "LongTensor")
 bool_ = dtype("bool", np.bool_, "BoolTensor")
 
-ALL = (float16, float32, float64, uint8, int8, int16, int32, int64, bool_)
+# NumPy has no such type: its values are kept in float32, which holds every one of them. A tensor's dtype says so.
+bfloat16 = dtype("bfloat16", np.float32, "BFloat16Tensor")
+
+ALL = (float16, float32, float64, complex64, complex128, uint8, int8, int16, int32, int64, bool_)
 OF_NUMPY = {d.numpy: d for d in ALL}
-BY_NAME = {d.name: d for d in ALL} | {d.legacy: d for d in ALL}
+BY_NAME = {d.name: d for d in (*ALL, bfloat16)} | {d.legacy: d for d in (*ALL, bfloat16)}
 FLOAT32 = np.dtype(np.float32)
 FLOAT64 = np.dtype(np.float64)
 INT64 = np.dtype(np.int64)
 BOOL = np.dtype(np.bool_)
-CATEGORY = {"b": 0, "i": 1, "u": 1, "f": 2}
+CATEGORY = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}
+COMPLEX64, COMPLEX128 = np.dtype(np.complex64), np.dtype(np.complex128)
 
 _default = FLOAT32
 
@@ -83,6 +90,8 @@ def set_default_dtype(d: dtype) -> None:
 def to_numpy(d: Any) -> np.dtype:
     """NumPy's type of a mytorch dtype, or of anything NumPy understands (Python's float, int, bool as torch)."""
     if d.__class__ is dtype:
+        if d is bfloat16:
+            warnings.warn("mytorch has no bfloat16: float32 is used in its place", stacklevel=3)
         return d.numpy
     if d is float:
         return FLOAT64
@@ -103,7 +112,10 @@ def common(a: np.ndarray, b: np.ndarray) -> np.dtype:
     """Torch's promotion: the higher category wins; within one, tensors with dimensions outrank 0-d ones."""
     ka, kb = CATEGORY[a.dtype.kind], CATEGORY[b.dtype.kind]
     if ka != kb:
-        return a.dtype if ka > kb else b.dtype
+        higher, lower = (a.dtype, b.dtype) if ka > kb else (b.dtype, a.dtype)
+        # a complex number with a float64 tensor keeps its digits
+        wide = higher.kind == "c" and lower == FLOAT64 and (a if ka < kb else b).ndim
+        return np.promote_types(higher, lower) if wide else higher
     if (a.ndim == 0) != (b.ndim == 0):
         return b.dtype if a.ndim == 0 else a.dtype
     return np.promote_types(a.dtype, b.dtype)
@@ -111,7 +123,13 @@ def common(a: np.ndarray, b: np.ndarray) -> np.dtype:
 
 def common_scalar(a: np.ndarray, value: Any) -> np.dtype:
     """The type of an array mixed with a Python number: the number only raises the category."""
-    if isinstance(value, (bool, np.bool_)) or a.dtype.kind == "f":
+    if isinstance(value, (complex, np.complexfloating)):
+        return (
+            a.dtype
+            if a.dtype.kind == "c"
+            else np.promote_types(a.dtype if a.dtype.kind == "f" else _default, COMPLEX64)
+        )
+    if isinstance(value, (bool, np.bool_)) or a.dtype.kind in "fc":
         return a.dtype
     if isinstance(value, (int, np.integer)):
         return INT64 if a.dtype.kind == "b" else a.dtype

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from . import gradmode
+from .graph import record
 from .tensor import Tensor
 
 
@@ -16,24 +17,30 @@ class Context:
     def __init__(self, needs: tuple[bool, ...]):
         self.needs_input_grad = needs
         self._saved: tuple = ()
+        self._constants: list[Tensor] = []
+        self._materialize = True
+        self._history: dict[int, Tensor] = {}
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
         self._saved = tensors
 
     @property
     def saved_tensors(self) -> tuple:
-        return self._saved
+        """While backward is itself recorded, a saved result is the tensor with the history forward could not see."""
+        return tuple(self._history.get(id(t), t) for t in self._saved)
 
     def mark_non_differentiable(self, *tensors: Tensor) -> None:
-        for t in tensors:
-            t.requires_grad = False
+        self._constants.extend(tensors)
+
+    def mark_dirty(self, *tensors: Tensor) -> None:
+        """Inputs changed in place: their new value is seen by everyone anyway."""
 
     def set_materialize_grads(self, value: bool) -> None:
-        pass
+        self._materialize = value
 
 
 class Function:
-    """Subclass with static forward(ctx, ...) and backward(ctx, *grads); call with apply(...). One tensor comes out."""
+    """Subclass with static forward(ctx, ...) and backward(ctx, *grads); call with apply(...)."""
 
     @staticmethod
     def forward(*args: Any, **kwargs: Any) -> Any:
@@ -45,34 +52,74 @@ class Function:
 
     @classmethod
     def apply(cls, *args: Any) -> Any:
-        from .autograd import record
-
         parents = [a for a in args if isinstance(a, Tensor)]
         ctx = Context(tuple(isinstance(a, Tensor) and a.requires_grad for a in args))
         with gradmode.no_grad():
             if "setup_context" in cls.__dict__:
-                out = cls.forward(*args)
-                cls.setup_context(ctx, args, out)  # type: ignore[attr-defined]
+                result = cls.forward(*args)
+                cls.setup_context(ctx, args, result)  # type: ignore[attr-defined]
             else:
-                out = cls.forward(ctx, *args)
-        if not isinstance(out, Tensor):
-            raise NotImplementedError(
-                f"{cls.__name__}: mytorch differentiates a Function with one tensor as its output"
-            )
+                result = cls.forward(ctx, *args)
+        results = result if isinstance(result, tuple) else (result,)
+        outs = [r for r in results if _differentiable(r, ctx)]
+        if not outs:
+            return result
+        # Several results are one operation with its results side by side in one array; each is a part of it.
+        sizes = [t._array.size for t in outs]
+        ends = np.cumsum(sizes).tolist()
+        shapes = [t._array.shape for t in outs]
+        single = len(outs) == 1
 
-        def function(g: np.ndarray) -> tuple:
-            grads = cls.backward(ctx, Tensor(g))
+        def call(pieces: list) -> tuple:
+            """The user's backward on tensors."""
+            found = iter(pieces)
+            given = [next(found) if _differentiable(r, ctx) else _nothing(r) for r in results]
+            grads = cls.backward(ctx, *given)
             grads = grads if isinstance(grads, tuple) else (grads,)
             if len(grads) < len(args):
                 raise RuntimeError(
                     f"function {cls.__name__}Backward returned an incorrect number of gradients "
                     f"(expected {len(args)}, got {len(grads)})"
                 )
-            return tuple(None if d is None else d._array for a, d in zip(args, grads) if isinstance(a, Tensor))
+            return tuple(d for a, d in zip(args, grads) if isinstance(a, Tensor))
+
+        def parts(g: Tensor) -> list[Tensor]:
+            if single:
+                return [g]
+            return [g[e - n : e].reshape(shape) for e, n, shape in zip(ends, sizes, shapes)]
+
+        def function(g: np.ndarray, *_: np.ndarray) -> tuple:
+            return tuple(None if d is None else d._array for d in call(parts(Tensor(g))))
+
+        def again(g: Tensor, *saved: Tensor) -> tuple:
+            whole = saved[-1]
+            ctx._history = {id(raw): t for raw, t in zip(outs, parts(whole))}
+            try:
+                return call(parts(g))
+            finally:
+                ctx._history = {}
 
         function.__qualname__ = cls.__name__
-        saved = [t for t in ctx._saved if isinstance(t, Tensor) and t is not out]
+        read = [t for t in ctx._saved if isinstance(t, Tensor) and not any(t is r for r in results)]
         # an input handed through unchanged still needs a history of its own: a new tensor over the same memory
-        made = record(out._array, parents, function, saved)
-        made._version = out._version
-        return made
+        array = outs[0]._array if single else np.concatenate([t._array.reshape(-1) for t in outs])
+        made = record(array, parents, function, read, True, again)
+        if single:
+            made._version = outs[0]._version
+            if made._node is not None:
+                made._node.output = (made._array, made._version)
+        found = iter(parts(made))
+        final = tuple(next(found) if _differentiable(r, ctx) else r for r in results)
+        return final if isinstance(result, tuple) else final[0]
+
+
+def _differentiable(result: Any, ctx: Context) -> bool:
+    return (
+        isinstance(result, Tensor)
+        and result._array.dtype.kind in "fc"
+        and not any(result is constant for constant in ctx._constants)
+    )
+
+
+def _nothing(result: Any) -> Tensor | None:
+    return Tensor(np.zeros_like(result._array)) if isinstance(result, Tensor) else None

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import functools
+import threading
 from collections.abc import Callable
 from typing import Any
 
 
-class _State:
-    __slots__ = ("enabled", "run")
+class _State(threading.local):
+    """Each thread has its own: a backward pass in one must not switch recording off in another."""
 
-    def __init__(self) -> None:
-        self.enabled = True
-        self.run = 0  # counts backward passes, so that what one left behind is not taken for another's
+    enabled = True
+    run = 0  # the number of the backward pass that runs, so that what one left behind is not taken for another's
 
 
 state = _State()
@@ -27,7 +27,7 @@ class _Mode:
 
     value = True
 
-    def __new__(cls, function: Any = None, *args: Any) -> Any:
+    def __new__(cls, function: Any = None, *args: Any, **kwargs: Any) -> Any:
         made = super().__new__(cls)
         if callable(function):  # @torch.no_grad without parentheses
             made._before = []
@@ -47,8 +47,12 @@ class _Mode:
     def __call__(self, function: Callable) -> Callable:
         @functools.wraps(function)
         def in_mode(*args: Any, **kwargs: Any) -> Any:
-            with self:
+            # not `with self`: two threads may be inside the function at once
+            before, state.enabled = state.enabled, self.value
+            try:
                 return function(*args, **kwargs)
+            finally:
+                state.enabled = before
 
         return in_mode
 
@@ -79,3 +83,7 @@ class set_grad_enabled(_Mode):
     def __enter__(self) -> None:
         self._before.append(self._outer)
         state.enabled = self.value
+
+    def __call__(self, function: Callable) -> Callable:
+        state.enabled = self._outer  # as a decorator it acts inside the function only
+        return super().__call__(function)

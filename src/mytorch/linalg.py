@@ -1,26 +1,317 @@
-"""torch.linalg: the norms and the product."""
+"""torch.linalg: norms, products, systems of equations and decompositions of matrices."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
-from .dtypes import unsupported
+import numpy as np
+
+from .dtypes import to_numpy, unsupported
+from .ops.arrange import diagonal as _diagonal
+from .ops.broadcast import cast
+from .ops.decompose import (
+    LinAlgError,
+    check_matrix,
+    cholesky,
+    det,
+    eigh,
+    inv,
+    pinv,
+    qr,
+    slogdet,
+    solve,
+    solve_triangular,
+    svd,
+)
 from .ops.linalg import matmul
+from .ops.reduce import axis_of
+from .ops.shape import stack
 from .ops.statistics import norm as _norm
 from .tensor import Tensor
 
-__all__ = ["matmul", "norm", "vector_norm"]
+__all__ = [
+    "LinAlgError", "cholesky", "cholesky_ex", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh",
+    "householder_product", "inv", "inv_ex", "lstsq", "matmul", "matrix_norm", "matrix_power", "matrix_rank",
+    "multi_dot", "norm", "pinv", "qr", "slogdet", "solve", "solve_ex", "solve_triangular", "svd", "svdvals",
+    "tensorinv", "tensorsolve", "vander", "vecdot", "vector_norm",
+]  # fmt: skip
 
 
 def vector_norm(x: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+    if isinstance(ord, str):
+        raise TypeError(f"linalg.vector_norm(): argument 'ord' must be Number, not {ord!r}")
     return _norm(x, ord, dim, keepdim, dtype)
 
 
+def matrix_norm(
+    A: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None
+) -> Tensor:
+    """fro, nuc (the sum of singular values), 2 and -2 (their extremes), 1 and inf (largest sum of a column, a row)."""
+    if A._array.ndim < 2:
+        raise RuntimeError("linalg.matrix_norm: The input tensor A must have at least 2 dimensions.")
+    if len(tuple(dim)) != 2:
+        raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {tuple(dim)}")
+    if dtype is not None:
+        A = cast(A, to_numpy(dtype))
+    if A._array.dtype.kind not in "fc":
+        raise RuntimeError(f"linalg.matrix_norm: Expected a floating point or complex tensor as input. Got {A.dtype}")
+    rows, columns = (axis_of(d, A.ndim) for d in dim)
+    if rows == columns:
+        raise RuntimeError(f"linalg.matrix_norm: dims must be different. Got {tuple(dim)}")
+    if ord == "fro":
+        return _norm(A, 2, (rows, columns), keepdim)
+    if ord in ("nuc", 2, -2):
+        moved = A.movedim((rows, columns), (-2, -1))
+        values = svdvals(moved)
+        out = values.sum(-1) if ord == "nuc" else values.amax(-1) if ord == 2 else values.amin(-1)
+    elif abs(float(ord)) in (1.0, float("inf")):
+        over, along = (rows, columns) if abs(float(ord)) == 1 else (columns, rows)
+        sums = A.abs().sum(over, keepdim=True)
+        out = (sums.amax if float(ord) > 0 else sums.amin)((over, along))
+    else:
+        raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
+    for axis in sorted((rows, columns)) if keepdim else ():
+        out = out.unsqueeze(axis)
+    return out
+
+
 def norm(A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
-    dims = A.ndim if dim is None else 1 if isinstance(dim, int) else len(dim)
-    if ord not in (None, "fro") and dims == 2:
-        raise NotImplementedError(f"mytorch's linalg.norm has the Frobenius norm of matrices, not ord={ord!r}")
-    return _norm(A, 2 if ord in (None, "fro") else ord, dim, keepdim, dtype)
+    """A vector norm, or a matrix norm where `ord` is given for two dims (or is a word)."""
+    if dim is not None:
+        dims = (dim,) if isinstance(dim, int) else tuple(dim)
+        if len(dims) > 2 and ord is not None:
+            raise RuntimeError(f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {dims}")
+    elif ord is not None:
+        if A.ndim not in (1, 2):
+            raise RuntimeError("linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. "
+                               f"Got {A.ndim}D.")  # fmt: skip
+        dims = tuple(range(A.ndim))
+    if ord is not None and len(dims) == 2:
+        return matrix_norm(A, ord, dims, keepdim, dtype=dtype)
+    if isinstance(ord, str):
+        raise RuntimeError(f"linalg.norm: the norm {ord!r} is for matrices")
+    return _norm(A, 2 if ord is None else ord, dim, keepdim, dtype)
+
+
+def svdvals(A: Tensor, *, driver: Any = None) -> Tensor:
+    return svd(A, full_matrices=False).S
+
+
+def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
+    return eigh(A, UPLO).eigenvalues
+
+
+class Eigen(NamedTuple):
+    eigenvalues: Tensor
+    eigenvectors: Tensor
+
+
+def _complex(array: np.ndarray, like: np.ndarray) -> Tensor:
+    return Tensor(array.astype(np.complex64 if like.dtype in (np.float32, np.complex64) else np.complex128))
+
+
+def eig(A: Tensor) -> Eigen:
+    """Complex eigenvalues and vectors, without a gradient."""
+    check_matrix("linalg.eig", A, square=True)
+    _no_gradient("eig", A)
+    values, vectors = np.linalg.eig(A._array)
+    return Eigen(_complex(values, A._array), _complex(vectors, A._array))
+
+
+def eigvals(A: Tensor) -> Tensor:
+    check_matrix("linalg.eigvals", A, square=True)
+    _no_gradient("eigvals", A)
+    return _complex(np.linalg.eigvals(A._array), A._array)
+
+
+def _no_gradient(name: str, A: Tensor) -> None:
+    if A.requires_grad:
+        raise NotImplementedError(f"mytorch has no gradient of linalg.{name}: detach() the matrix, or use eigh")
+
+
+class WithInfo(NamedTuple):
+    L: Tensor
+    info: Tensor
+
+
+def _info(A: Tensor) -> Tensor:
+    return Tensor(np.zeros(A._array.shape[:-2], np.int32))
+
+
+def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -> WithInfo:
+    return WithInfo(cholesky(A, upper=upper), _info(A))
+
+
+class Inverse(NamedTuple):
+    inverse: Tensor
+    info: Tensor
+
+
+def inv_ex(A: Tensor, *, check_errors: bool = False) -> Inverse:
+    return Inverse(inv(A), _info(A))
+
+
+class Solution(NamedTuple):
+    result: Tensor
+    info: Tensor
+
+
+def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False) -> Solution:
+    return Solution(solve(A, B, left=left), _info(A))
+
+
+class LeastSquares(NamedTuple):
+    solution: Tensor
+    residuals: Tensor
+    rank: Tensor
+    singular_values: Tensor
+
+
+def lstsq(A: Tensor, B: Tensor, rcond: Any = None, *, driver: Any = None) -> LeastSquares:
+    """The X that comes nearest to A X = B, by the pseudo-inverse."""
+    check_matrix("linalg.lstsq", A)
+    vector = B._array.ndim == A._array.ndim - 1
+    right = B.unsqueeze(-1) if vector else B
+    solution = pinv(A, rcond) @ right
+    m, n = A._array.shape[-2:]
+    ranks = np.linalg.matrix_rank(A._array)
+    kind = A._array.dtype
+    residuals = Tensor(np.zeros(0, kind))
+    if m > n and np.all(ranks == n) and driver != "gelsy":
+        away = right - A @ solution
+        residuals = (away * away).sum(-2)
+    values = np.linalg.svd(A._array, compute_uv=False) if driver in ("gelsd", "gelss") else np.zeros(0, kind)
+    rank = Tensor(np.asarray(ranks, np.int64) if driver != "gels" else np.zeros(0, np.int64))
+    return LeastSquares(solution.squeeze(-1) if vector else solution, residuals, rank, Tensor(values))
+
+
+def matrix_rank(A: Tensor, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Tensor:
+    check_matrix("linalg.matrix_rank", A)
+    a = A._array
+    values = np.abs(np.linalg.eigvalsh(a)) if hermitian else np.linalg.svd(a, compute_uv=False)
+    plain = [v._array if isinstance(v, Tensor) else v for v in (tol if atol is None else atol, rtol)]
+    top = values.max(-1, initial=0.0)
+    relative = plain[1]
+    if relative is None:
+        relative = max(a.shape[-2:]) * np.finfo(a.dtype).eps if plain[0] is None else 0.0
+    limit = np.maximum(0.0 if plain[0] is None else plain[0], relative * top)
+    return Tensor(np.asarray((values > np.asarray(limit)[..., None]).sum(-1), np.int64))
+
+
+def matrix_power(A: Tensor, n: int) -> Tensor:
+    check_matrix("linalg.matrix_power", A, square=True)
+    if n < 0:
+        return matrix_power(inv(A), -n)
+    if n == 0:
+        eye = np.eye(A._array.shape[-1], dtype=A._array.dtype)
+        return A * 0 + Tensor(eye) if A._array.size else A.clone()
+    out: Tensor | None = None
+    power = A
+    while n:
+        if n & 1:
+            out = power if out is None else out @ power
+        n >>= 1
+        power = power @ power if n else power
+    assert out is not None
+    return out.clone() if out is A else out
+
+
+def cond(A: Tensor, p: Any = None) -> Tensor:
+    """How much a solution with this matrix may magnify errors: norm(A) * norm(inv(A))."""
+    check_matrix("linalg.cond", A)
+    if p in (None, 2, -2):
+        values = svdvals(A)
+        return values.amin(-1) / values.amax(-1) if p == -2 else values.amax(-1) / values.amin(-1)
+    return matrix_norm(A, p) * matrix_norm(inv(A), p)
+
+
+def multi_dot(tensors: Any) -> Tensor:
+    """A product of several matrices (the first and last may be vectors), in the cheapest order for three."""
+    parts = list(tensors)
+    if len(parts) < 2:
+        raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {len(parts)}")
+    for i, t in enumerate(parts):
+        if t.ndim != 2 and not (t.ndim == 1 and i in (0, len(parts) - 1)):
+            raise RuntimeError(f"multi_dot(): tensor {i} must be 2D (the first and last may be 1D) but got {t.ndim}D")
+        if t.dtype != parts[0].dtype:
+            raise RuntimeError(f"multi_dot(): all tensors must have be the same dtype, but got {t.dtype} at {i}")
+    out = parts[-1]
+    if len(parts) == 3:
+        (a, b), c = ((p.shape[0] if p.ndim == 2 else 1, p.shape[-1]) for p in parts[:2]), parts[2]
+        wide = c.shape[-1] if c.ndim == 2 else 1
+        if a[0] * b[0] * b[1] + a[0] * b[1] * wide < b[0] * b[1] * wide + a[0] * b[0] * wide:
+            return (parts[0] @ parts[1]) @ parts[2]
+    for t in reversed(parts[:-1]):
+        out = t @ out
+    return out
+
+
+def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
+    return (x * y).sum(dim)
+
+
+def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
+    """The cross product of vectors of size 3 along dim."""
+    if input.ndim != other.ndim:
+        raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
+    axis = axis_of(dim, input.ndim)
+    if input.shape[axis] != 3 or other.shape[axis] != 3:
+        raise RuntimeError(
+            f"linalg.cross: inputs dimension {dim} must have length 3. Got {input.shape[axis]} and {other.shape[axis]}"
+        )
+    (a, b, c), (x, y, z) = input.unbind(axis), other.unbind(axis)
+    return stack([b * z - c * y, c * x - a * z, a * y - b * x], axis)
+
+
+def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
+    return _diagonal(A, offset, dim1, dim2)
+
+
+def vander(x: Tensor, *, N: int | None = None) -> Tensor:
+    """Powers 0 .. N - 1 of each number, in a new last dim."""
+    x = x.reshape(1) if not x.ndim else x
+    n = x.shape[-1] if N is None else N
+    if n < 1:
+        raise RuntimeError(f"N must be greater than 1, but got {n}")
+    one = x * 0 + 1
+    powers = [one]
+    for _ in range(n - 1):
+        powers.append(powers[-1] * x)
+    return stack(powers, -1)
+
+
+def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
+    if ind <= 0:
+        raise RuntimeError(f"Expected a strictly positive integer for 'ind', but got {ind}")
+    left, right = A.shape[:ind], A.shape[ind:]
+    rows, columns = int(np.prod(left)), int(np.prod(right))
+    if rows != columns:
+        raise RuntimeError("Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), "
+                           f"but got {columns} != {rows}")  # fmt: skip
+    return inv(A.reshape(rows, columns)).reshape(*right, *left)
+
+
+def tensorsolve(A: Tensor, B: Tensor, dims: Any = None) -> Tensor:
+    if dims is not None:
+        last = [axis_of(d, A.ndim) for d in dims]
+        A = A.permute(*[i for i in range(A.ndim) if i not in last], *last)
+    rest = A.shape[B.ndim :]
+    if int(np.prod(rest)) != B.numel():
+        raise RuntimeError(f"Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == "
+                           f"prod(self.shape[:other.ndim]), but got {int(np.prod(rest))} != {B.numel()}")  # fmt: skip
+    return solve(A.reshape(B.numel(), B.numel()), B.reshape(-1)).reshape(rest)
+
+
+def householder_product(A: Tensor, tau: Tensor) -> Tensor:
+    """The first columns of the product of the reflections 1 - tau v vᵀ that geqrf stores below the diagonal."""
+    m, n = A.shape[-2:]
+    eye = Tensor(np.eye(m, dtype=A._array.dtype))
+    out = eye.expand(*A.shape[:-2], m, m)
+    below = A.tril(-1)
+    for i in range(tau.shape[-1]):
+        v = below[..., i : i + 1] + eye[:, i : i + 1]  # (..., m, 1)
+        out = out - tau[..., i : i + 1].unsqueeze(-1) * (out @ v) @ v.swapaxes(-1, -2)
+    return out[..., :n]
 
 
 def __getattr__(name: str) -> Any:

@@ -22,9 +22,53 @@ def numpy_names(function: Callable) -> Callable:
             kwargs["keepdim"] = kwargs.pop("keepdims")
         out = kwargs.pop("out", None)
         result = function(*args, **kwargs)
-        return result if out is None else out.copy_(result)
+        return result if out is None else _put(result, out, function.__name__)
 
     return call
+
+
+def public(function: Callable) -> Callable:
+    """An operation as a function of the package: what must be a tensor is checked, and `out` is filled if given."""
+    inner: Any = getattr(function, "__wrapped__", function)
+    if not hasattr(inner, "__code__"):
+        return function
+    names = inner.__code__.co_varnames[: inner.__code__.co_argcount]
+    places = [(i, n) for i, n in enumerate(names) if inner.__annotations__.get(n) == "Tensor"]
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        for i, name in places:
+            if i < len(args) and not isinstance(args[i], Tensor):
+                raise TypeError(
+                    f"{inner.__name__}(): argument '{name}' (position {i + 1}) must be Tensor, not "
+                    f"{type(args[i]).__name__}"
+                )
+        if "out" not in kwargs:
+            return function(*args, **kwargs)
+        out = kwargs.pop("out")
+        result = function(*args, **kwargs)
+        return result if out is None else _put(result, out, inner.__name__)
+
+    return call
+
+
+def _put(result: Any, out: Any, name: str) -> Any:
+    """The result in the memory of `out`, which takes its shape."""
+    if isinstance(out, (tuple, list)):
+        for part, place in zip(result, out):
+            _put(part, place, name)
+        return out
+    made, kept = result._array, out._array
+    # torch lets a result be written only where no information is lost
+    order = "biufc"
+    if order.index(made.dtype.kind) > order.index(kept.dtype.kind) or (name in EXACT and made.dtype != kept.dtype):
+        raise RuntimeError(f"Expected out tensor to have dtype {result.dtype}, but got {out.dtype} instead")
+    if kept.shape != made.shape:
+        out.resize_(made.shape)
+    return out.copy_(result)
+
+
+EXACT = {"gather", "aminmax", "amax", "amin", "complex", "polar", "take", "index_select", "mean", "take_along_dim"}
 
 
 def named(*functions: Callable, **aliases: Any) -> dict[str, Any]:

@@ -1,4 +1,8 @@
-"""Reading foreign pickles without running them: only named, harmless constructors are admitted."""
+"""Reading foreign pickles without running them: only named, harmless constructors are admitted.
+
+The standard library's unpickler in Python (not the faster one in C) is the base, because its single operations can be
+watched: none may ask for more memory than the file has bytes, and no tuple may take exponential time to hash.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +11,13 @@ import pickle
 import re
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from typing import IO, Any
+from typing import IO, Any, ClassVar
 
 import numpy as np
 
 
-class RefusedPickle(pickle.UnpicklingError):
-    """The file names something other than arrays and plain containers."""
+class RefusedPickle(pickle.UnpicklingError, ValueError):
+    """The file names something other than arrays and plain containers, or is built to do harm."""
 
 
 def _latin1(text: str, encoding: str = "latin1") -> bytes:
@@ -45,7 +49,20 @@ class _Array(np.ndarray):
         _, shape, kind, fortran, raw = state
         if not isinstance(kind, _Kind) or not isinstance(raw, bytes | bytearray):
             raise RefusedPickle(f"an array is its bytes and a numeric type, but got {type(raw).__name__}")
-        super().__setstate__((1, shape, kind.dtype, fortran, bytes(raw)))
+        if byte_count(shape, kind.dtype) != len(raw):
+            raise RefusedPickle(f"an array of {shape} {kind.dtype} must have as many bytes, but has {len(raw)}")
+        checked: Any = (1, tuple(shape), kind.dtype, bool(fortran), bytes(raw))
+        super().__setstate__(checked)
+
+
+def byte_count(shape: Any, kind: np.dtype) -> int:
+    """In Python's integers, which do not overflow."""
+    total = kind.itemsize
+    for length in shape:
+        if not isinstance(length, int) or length < 0:
+            raise RefusedPickle(f"sizes are whole numbers of at least 0, but got {shape}")
+        total *= length
+    return total
 
 
 def _empty(*_: Any) -> _Array:
@@ -72,9 +89,14 @@ ARRAYS: Mapping[tuple[str, str], Any] = {
     **{(f"{core}.numeric", "_frombuffer"): _from_buffer for core in ("numpy.core", "numpy._core")},
 }
 
+_Base: Any = pickle._Unpickler  # type: ignore[attr-defined]
+HEAVIEST = 100_000  # values within one tuple, shared ones counted each time: that many steps its hash may take
 
-class ArrayUnpickler(pickle.Unpickler):
+
+class ArrayUnpickler(_Base):
     """An unpickler that knows the given names and no others; nothing in the file can call anything else."""
+
+    dispatch: ClassVar[dict] = dict(_Base.dispatch)
 
     def __init__(
         self,
@@ -84,7 +106,8 @@ class ArrayUnpickler(pickle.Unpickler):
         encoding: str = "ASCII",
     ):
         super().__init__(file, encoding=encoding)
-        self.names, self.storage = names, storage
+        self.names, self.storage, self._length = names, storage, _length(file)
+        self._weights: dict[int, tuple[tuple, int]] = {}  # id → (the tuple, kept so that its id stays, its weight)
 
     def find_class(self, module: str, name: str) -> Any:
         if (module, name) not in self.names:
@@ -100,6 +123,45 @@ class ArrayUnpickler(pickle.Unpickler):
         if self.storage is None:
             raise RefusedPickle(f"a file of arrays holds no outside references, but this one refers to {key!r}")
         return self.storage(key)
+
+    def _weigh(self) -> None:
+        """((x, x), (x, x)) built of one shared x takes 2**depth steps to hash, in as few bytes as there are levels."""
+        made = self.stack[-1]
+        weight = 1
+        for part in made:
+            weight += self._weights[id(part)][1] if id(part) in self._weights else 1
+        if weight > HEAVIEST:
+            raise RefusedPickle(f"a tuple holds at most {HEAVIEST} values, but one here holds {weight}: it is refused")
+        self._weights[id(made)] = made, weight
+
+    def load_bytearray8(self) -> None:
+        (length,) = np.frombuffer(self.read(8), "<u8").tolist()
+        if length > self._length:  # it would be allocated before it is read
+            raise RefusedPickle(f"the file has {self._length} bytes, but a value in it claims {length}")
+        self.append(bytearray(self.read(length)))
+
+    dispatch[pickle.BYTEARRAY8[0]] = load_bytearray8
+
+
+def _weighed(code: int) -> Callable:
+    load = _Base.dispatch[code]
+
+    def load_tuple(self: Any) -> None:
+        load(self)
+        self._weigh()
+
+    return load_tuple
+
+
+for _code in (pickle.TUPLE, pickle.TUPLE1, pickle.TUPLE2, pickle.TUPLE3):
+    ArrayUnpickler.dispatch[_code[0]] = _weighed(_code[0])
+
+
+def _length(file: IO[bytes]) -> int:
+    here = file.tell()
+    end = file.seek(0, 2)
+    file.seek(here)
+    return end
 
 
 def read_arrays(file: IO[bytes], where: str, encoding: str = "ASCII") -> Any:

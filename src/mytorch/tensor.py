@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from .dtypes import (
-    BY_NAME,
     CPU,
     OF_NUMPY,
     Size,
@@ -31,14 +32,14 @@ class Tensor:
     change raises it, and backward compares. _base is the tensor a view was taken from.
     """
 
-    __slots__ = ("__weakref__", "_array", "_base", "_hooks", "_node", "_version", "grad", "requires_grad")
+    __slots__ = ("__weakref__", "_array", "_base", "_hooks", "_node", "_requires_grad", "_version", "grad")
     __array_priority__ = 1000  # ndarray + Tensor is left to Tensor.__radd__
 
     def __init__(self, data: Any = (), *sizes: Any, requires_grad: bool = False):
         if data.__class__ is not ndarray:
             data = _legacy(data, sizes)
         self._array = data
-        self.requires_grad = requires_grad
+        self._requires_grad = requires_grad
         self.grad: Tensor | None = None
         self._node: Any = None
         self._version = [0]
@@ -66,6 +67,7 @@ class Tensor:
     __invert__: Any
     __and__: Any
     __or__: Any
+    __xor__: Any
     __lt__: Any
     __le__: Any
     __gt__: Any
@@ -103,6 +105,27 @@ class Tensor:
     @property
     def is_leaf(self) -> bool:
         return self._node is None
+
+    @property
+    def requires_grad(self) -> bool:
+        return self._requires_grad
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        if self._node is not None and value:
+            raise RuntimeError("you can only change requires_grad flags of leaf variables.")
+        self.requires_grad_(value)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
+        if requires_grad and self._array.dtype.kind not in "fc":
+            raise RuntimeError("only Tensors of floating point and complex dtype can require gradients")
+        if not requires_grad and self._node is not None:
+            raise RuntimeError(
+                "you can only change requires_grad flags of leaf variables. If you want to use a computed variable "
+                "in a subgraph that doesn't require differentiation use var_no_grad = var.detach()."
+            )
+        self._requires_grad = bool(requires_grad)
+        return self
 
     @property
     def grad_fn(self) -> Any:
@@ -161,6 +184,12 @@ class Tensor:
         if dtype is not None and array.dtype != dtype:
             return array.astype(dtype)
         return array.copy() if copy else array
+
+    def __dlpack__(self, **settings: Any) -> Any:
+        return self.numpy().__dlpack__(**settings)
+
+    def __dlpack_device__(self) -> Any:
+        return self._array.__dlpack_device__()
 
     def __array_wrap__(self, array: np.ndarray, context: Any = None, return_scalar: bool = False) -> Tensor:
         return Tensor(array)  # np.sin(tensor) is a tensor, as in torch
@@ -228,7 +257,8 @@ class Tensor:
 
     @property
     def data(self) -> Tensor:
-        return self.detach()
+        """The same memory with a version of its own: changes made through it are not seen by autograd."""
+        return Tensor(self._array)
 
     @data.setter
     def data(self, value: Tensor) -> None:
@@ -236,19 +266,8 @@ class Tensor:
         self._version[0] += 1
 
     def detach_(self) -> Tensor:
-        self._node = None
-        self.requires_grad = False
-        return self
-
-    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
-        if requires_grad and self._array.dtype.kind != "f":
-            raise RuntimeError("only Tensors of floating point dtype can require gradients")
-        if not requires_grad and self._node is not None:
-            raise RuntimeError(
-                "you can only change requires_grad flags of leaf variables. If you want to use a computed variable "
-                "in a subgraph that doesn't require differentiation use var_no_grad = var.detach()."
-            )
-        self.requires_grad = requires_grad
+        self._node = self._base = None
+        self._requires_grad = False
         return self
 
     def cpu(self) -> Tensor:
@@ -272,10 +291,19 @@ class Tensor:
         kind = self._array.dtype if dtype is None else to_numpy(dtype)
         return Tensor(np.array(data, dtype=kind), requires_grad=requires_grad)
 
+    def new(self, *data: Any) -> Tensor:
+        """Of old: x.new(2, 3) is uninitialised memory, x.new([...]) the values, in x's dtype."""
+        first = data[0] if data else ()
+        if isinstance(first, (list, tuple, ndarray, Tensor)) and not isinstance(first, Size):
+            return self.new_tensor(first._array if isinstance(first, Tensor) else first)
+        return Tensor(Tensor(*data)._array.astype(self._array.dtype, copy=False))
+
     def type(self, dtype: Any = None, non_blocking: bool = False) -> Any:
         if dtype is None:
             return f"torch.{of_array(self._array).legacy}"
-        return self.to(BY_NAME[dtype.rpartition(".")[2]] if isinstance(dtype, str) else dtype)
+        from .legacy import dtype_of  # torch.FloatTensor and 'torch.FloatTensor' name a dtype too
+
+        return self.to(dtype_of(dtype))
 
 
 def _legacy(data: Any, sizes: tuple) -> np.ndarray:
@@ -289,3 +317,22 @@ def _legacy(data: Any, sizes: tuple) -> np.ndarray:
     if isinstance(data, Size):
         return np.empty(data, default())
     return np.array(data, default())
+
+
+class _Names(ModuleType):
+    """`from mytorch.tensor import Tensor` gives a script torch's Tensor, which copies an array to the default dtype.
+
+    Inside this package the name is the class above, which wraps an array as it is.
+    """
+
+    @property
+    def Tensor(self) -> Any:
+        asking = sys._getframe(1).f_globals.get("__name__", "")
+        if asking.partition(".")[0] == "mytorch":
+            return self.__dict__["Tensor"]
+        from .legacy import Tensor
+
+        return Tensor
+
+
+sys.modules[__name__].__class__ = _Names

@@ -69,34 +69,77 @@ def test_a_script_runs_and_sys_modules_comes_back(tmp_path, capsys):
     assert again is torch
 
 
-@pytest.mark.parametrize(
-    ("line", "missing"),
-    [
-        ("import torch.distributed as dist", "torch.distributed"),
-        ("from torch.utils.tensorboard import SummaryWriter", "torch.utils.tensorboard"),
-        ("import torchvision.models", "torchvision.models"),
-        ("from torch.cuda.amp import GradScaler", "torch.cuda.amp"),
-    ],
-)
-def test_a_missing_module_is_named(tmp_path, line, missing):
+@pytest.mark.parametrize("line", ["import torch.ops", "from torchvision.prototypes import x"])
+def test_a_missing_module_is_named(tmp_path, line):
     path = tmp_path / "script.py"
     path.write_text(f"import torch\n{line}\n")
     for load in (lambda: run_script(str(path)), lambda: import_as_torch(path)):
-        with pytest.raises(ImportError, match=rf"mytorch has no module '{missing}'") as error:
+        with pytest.raises(ImportError, match=rf"mytorch has no module '{line.split()[1]}'") as error:
             load()
         assert isinstance(error.value, NotImplementedError)
-    path.write_text("try:\n    import torch.compiler\nexcept ImportError:\n    fell_back = True\n")
+    path.write_text("try:\n    import torch.nowhere\nexcept ImportError:\n    fell_back = True\n")
     assert run_script(str(path))["fell_back"]
     assert sys.modules["torch"] is torch
 
 
+@pytest.mark.parametrize(
+    ("line", "use", "missing"),
+    [
+        ("import torch.distributed as dist", "dist.init_process_group('gloo')", "torch.distributed.init_process_group"),
+        ("from torch.fx import symbolic_trace", "symbolic_trace(None)", "torch.fx.symbolic_trace"),
+        ("import torch.onnx", "torch.onnx.export(None)", "torch.onnx.export"),
+        ("from torch.distributed.rpc import rpc_sync", "rpc_sync()", "torch.distributed.rpc.rpc_sync"),
+        (
+            "from torch.nn.parallel import DistributedDataParallel as DDP",
+            "DDP(torch.nn.ReLU())",
+            "torch.nn.parallel.DistributedDataParallel",
+        ),
+        ("import torch.multiprocessing as mp", "mp.Process(target=print)", "tensors between processes"),
+        ("from torch.testing._internal import x", "class Y(x):\n    pass", "torch.testing._internal.x"),
+    ],
+)
+def test_what_is_only_imported_does_no_harm_and_is_named_when_used(tmp_path, line, use, missing):
+    path = tmp_path / "script.py"
+    path.write_text(f"import torch\n{line}\n")
+    run_script(str(path))
+    import_as_torch(path)
+    path.write_text(f"import torch\n{line}\n{use}\n")
+    with pytest.raises(NotImplementedError, match=missing):
+        run_script(str(path))
+
+
+def test_what_one_process_on_a_cpu_can_answer(tmp_path):
+    path = tmp_path / "script.py"
+    path.write_text(
+        "import torch, torch.distributed as dist, torch.multiprocessing as mp\n"
+        "from torch.cuda.amp import GradScaler, autocast\n"
+        "from torch.autograd.variable import Variable\n"
+        "mp.set_start_method('spawn', force=True)\n"
+        "rank = dist.get_rank() if dist.is_available() and dist.is_initialized() else 0\n"
+        "Float = torch.cuda.FloatTensor if torch.cuda.is_available() else torch.FloatTensor\n"
+        "model = torch.nn.DataParallel(torch.nn.Linear(2, 1))\n"
+        "opt = torch.optim.SGD(model.parameters(), lr=0.1)\n"
+        "scaler = GradScaler()\n"
+        "with autocast(), torch.amp.autocast('cpu', dtype=torch.bfloat16):\n"
+        "    loss = model(Variable(Float(3, 2).fill_(1.0), requires_grad=False)).mean()\n"
+        "before = model.module.bias.item()\n"
+        "scaler.scale(loss).backward()\nscaler.step(opt)\nscaler.update()\n"
+        "change = before - model.module.bias.item()\nnames = list(model.state_dict())\n"
+        "@torch.jit.script\ndef double(x):\n    return 2 * x\n"
+    )
+    names = run_script(str(path))
+    assert names["change"] == pytest.approx(0.1)
+    assert names["names"] == ["module.weight", "module.bias"]
+    assert names["double"](2) == 4
+
+
 def test_a_missing_function_is_named(tmp_path):
     path = tmp_path / "script.py"
-    path.write_text("import torch\ntorch.fft\n")
-    with pytest.raises(NotImplementedError, match=r"mytorch has no 'torch\.fft'"):
+    path.write_text("import torch\ntorch.nothing_of_the_kind\n")
+    with pytest.raises(NotImplementedError, match=r"mytorch has no 'torch\.nothing_of_the_kind'"):
         run_script(str(path))
-    path.write_text("from torch.nn import GRU\n")
-    with pytest.raises((ImportError, NotImplementedError), match="GRU"):
+    path.write_text("from torch.nn import Absentee\n")
+    with pytest.raises((ImportError, NotImplementedError), match="Absentee"):
         run_script(str(path))
 
 
@@ -130,7 +173,7 @@ def package(tmp_path, monkeypatch):
     (tmp_path / "zoo" / "__init__.py").write_text("NAME = 'zoo'\n")
     (tmp_path / "zoo" / "settings.py").write_text("import torch\nWIDTH = 4\n")
     (inner / "__init__.py").write_text("from .registry import known\nfrom . import broken\n")
-    (inner / "broken.py").write_text("import torchvision.models\n")
+    (inner / "broken.py").write_text("import torchvision.nowhere\n")
     (inner / "registry.py").write_text("known = {}\ndef register(f):\n    known[f.__name__] = f\n    return f\n")
     (inner / "parts.py").write_text(
         "import torch\nfrom torch import nn\n\n"
@@ -171,7 +214,7 @@ def test_one_file_of_a_package_beside_real_torch(package):
 def test_a_package_is_run_only_for_its_own_names(package):
     models = package / "zoo" / "models"
     (models / "taker.py").write_text("from zoo.models import known, registry\n")
-    with pytest.raises(ImportError, match=r"torchvision\.models"):  # its __init__ imports the broken module
+    with pytest.raises(ImportError, match=r"torchvision\.nowhere"):  # its __init__ imports the broken module
         import_as_torch(models / "taker.py", package="zoo.models")
     (models / "__init__.py").write_text("from .registry import known\n")
     taker = import_as_torch(models / "taker.py", package="zoo.models")
@@ -194,3 +237,16 @@ def test_a_single_file(tmp_path):
     path.write_text("x = 1 +\n")
     with pytest.raises(SyntaxError):
         import_as_torch(path)
+
+
+def test_a_file_with_dataclasses(tmp_path):
+    path = tmp_path / "settings.py"
+    path.write_text(
+        "from __future__ import annotations\nfrom dataclasses import dataclass\nimport torch\n\n"
+        "@dataclass\nclass Config:\n    width: int = 3\n    kind: torch.dtype = torch.float32\n\n"
+        "def later():\n    @dataclass\n    class Inner:\n        depth: int = 2\n    return Inner()\n"
+    )
+    module = import_as_torch(path)
+    assert module.Config(width=4).width == 4
+    assert module.Config().kind is mytorch.float32
+    assert module.later().depth == 2

@@ -1,5 +1,6 @@
 """utils.data: datasets, splits, samplers, collation and the loader, beside torch's where order is fixed."""
 
+import itertools
 from collections import namedtuple
 
 import numpy as np
@@ -180,8 +181,8 @@ def test_streams_and_single_items():
         data.DataLoader(Stream(), shuffle=True)
     with pytest.raises(ValueError, match="mutually exclusive"):
         data.DataLoader([1], shuffle=True, sampler=[0])
-    with pytest.raises(NotImplementedError, match="WeightedRandomSampler"):
-        _ = data.WeightedRandomSampler
+    with pytest.raises(NotImplementedError, match="ChainDataset"):
+        _ = data.ChainDataset
 
 
 def test_a_dataset_may_give_whole_batches():
@@ -193,3 +194,34 @@ def test_a_dataset_may_give_whole_batches():
             return [mytorch.tensor(index * 10) for index in indices]
 
     assert [batch.tolist() for batch in data.DataLoader(Batched(), batch_size=3)] == [[0, 10, 20], [30]]
+
+
+def test_any_number_of_samples_with_replacement_is_drawn_piece_by_piece():
+    sampler = data.RandomSampler(range(7), replacement=True, num_samples=10**12)
+    first = list(itertools.islice(sampler, 100_000))
+    assert len(sampler) == 10**12
+    assert set(first) == set(range(7))
+    batches = data.DataLoader(
+        data.TensorDataset(mytorch.arange(7)), batch_size=1000, sampler=data.RandomSampler(range(7), True, 70_500)
+    )
+    assert [len(batch[0]) for batch in batches] == [1000] * 70 + [500]
+    more = list(data.RandomSampler(range(3), num_samples=7))
+    assert sorted(more[:3]) == sorted(more[3:6]) == [0, 1, 2]
+    assert len(more) == 7
+
+
+def test_weighted_and_distributed_samplers():
+    drawn = list(data.WeightedRandomSampler([0.0, 3.0, 1.0], 4000))
+    assert 0 not in drawn
+    assert 0.72 < drawn.count(1) / 4000 < 0.78
+    assert sorted(data.WeightedRandomSampler([1.0, 2.0, 3.0], 3, replacement=False)) == [0, 1, 2]
+    shares = [data.DistributedSampler(range(10), num_replicas=3, rank=rank) for rank in range(3)]
+    assert {i for share in shares for i in share} == set(range(10))
+    assert {len(share) for share in shares} == {len(list(share)) for share in shares} == {4}
+    before = list(shares[0])
+    shares[0].set_epoch(1)
+    assert list(shares[0]) != before
+    both = data.StackDataset([1, 2], ["a", "b"])
+    assert (len(both), both[1]) == (2, (2, "b"))
+    assert data.StackDataset(x=[1], y=[2])[0] == {"x": 1, "y": 2}
+    assert data.get_worker_info() is None

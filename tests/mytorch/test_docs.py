@@ -1,6 +1,7 @@
 """The code blocks of mytorch's pages run, in order, as a reader would run them."""
 
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -30,38 +31,43 @@ def test_named_files_exist(page):
         assert (root / path).exists(), f"{page} names {path}"
 
 
-def test_what_is_called_missing_is_missing_here_and_known_to_torch():
-    import torch.optim.lr_scheduler
-    import torch.utils.data
-
-    import mytorch
-
-    section = (DOCS / "mytorch.md").read_text().partition("## Still missing")[2]
-    names = re.findall(r"`(torch\.[\w.]+)`", section)
-    assert len(names) > 100
-    assert len(names) == len(set(names))
-    wrong = {"torch has not": [], "mytorch has": []}
-    for name in names:
-        ours, theirs = mytorch, torch
-        *path, last = name.split(".")[1:]
-        for part in path:
-            ours, theirs = getattr(ours, part), getattr(theirs, part)
-        if not hasattr(theirs, last):
-            wrong["torch has not"].append(name)
-        if hasattr(ours, last):  # what is missing raises a NotImplementedError that is an AttributeError too
-            wrong["mytorch has"].append(name)
-    assert not any(wrong.values()), wrong
-    with pytest.raises(NotImplementedError, match=r"mytorch has no 'torch\.fft'"):
-        _ = mytorch.fft
+def rows():
+    """heading → the names that its row of the table lists"""
+    section = (DOCS / "mytorch.md").read_text().partition("<!-- names:")[2].partition("<!-- end of names -->")[0]
+    found = re.findall(r"^\| `([\w.]+)` \| (\d+) of \d+ \| (.+) \|$", section, re.MULTILINE)
+    return {heading: (int(count), names.split(", ")) for heading, count, names in found}
 
 
-def test_what_is_called_there_is_there():
-    import mytorch
+def test_the_table_of_names_is_written_from_the_code():
+    sys.path.insert(0, str(DOCS.parent / "tools"))
+    import mytorch_names
 
-    section = (DOCS / "mytorch.md").read_text().partition("## What is there")[2].partition("## What is different")[0]
-    layers = set(re.findall(r"\b[A-Z][A-Za-z]+\w*\b", section.partition("- **nn**: ")[2].partition("- **optim**")[0]))
-    layers -= {"BatchNorm1d"}  # written as BatchNorm1d/2d
-    for name in layers:
-        assert hasattr(mytorch.nn, name), name
-    missing = [name for name in mytorch.nn.modules.__all__ if name not in section]
-    assert missing == ["BatchNorm2d"]
+    import replab.torchvision_cpu  # noqa: F401
+
+    listed = rows()
+    assert list(listed) == [part[0] for part in mytorch_names.PARTS]
+    for heading, torch_path, own_path, kind in mytorch_names.PARTS:
+        count, names = listed[heading]
+        assert count == len(names)
+        have, _ = mytorch_names.names(torch_path, own_path, kind)
+        missing = sorted(set(names) - set(have))
+        assert not missing, f"{heading}: the page lists {missing}; run python tools/mytorch_names.py"
+        if heading in mytorch_names.COMPLETE:
+            more = sorted(set(have) - set(names))
+            assert not more, f"{heading}: the page lacks {more}; run python tools/mytorch_names.py"
+
+
+def test_the_table_of_scripts_lists_those_that_are_tested():
+    page = (DOCS / "mytorch.md").read_text()
+    listed = set(re.findall(r"`tests/mytorch/scripts/(\w+\.py)`", page))
+    tested = {path.name for path in (DOCS.parent / "tests" / "mytorch" / "scripts").glob("*.py")}
+    assert listed == tested
+    assert f"all {len(tested)} of {len(tested)} agree" in page
+
+
+def test_every_file_in_the_chapter_on_torch_exists():
+    chapter = (DOCS / "mytorch.md").read_text().partition("## How torch does it")[2]
+    for row in re.findall(r"^\| (`.+?) \|", chapter, re.MULTILINE):
+        folder = DOCS.parent / "src" / "mytorch"
+        for name in re.findall(r"`([\w/.]+)`", row):
+            assert (folder / name).exists() or any(folder.rglob(name)), name

@@ -4,12 +4,14 @@ from typing import Any
 
 from mytorch.dtypes import unsupported
 
-from . import functional, init, utils
+from . import functional, init, parallel, utils
 from .modules import *  # noqa: F403
 from .modules import __all__ as _layers
+from .modules.numpy_lab import SimpleSoftmax, sigmoid  # not torch's: see docs/mytorch.md
+from .parallel import DataParallel
 from .parameter import Parameter
 
-__all__ = [*_layers, "Parameter", "functional", "init", "utils"]
+__all__ = [*_layers, "DataParallel", "Parameter", "SimpleSoftmax", "functional", "init", "parallel", "sigmoid", "utils"]
 
 
 def __getattr__(name: str) -> Any:

@@ -149,3 +149,38 @@ def fan_in_uniform_(bias: Tensor, weight: Tensor) -> Tensor:
 def _drawn(tensor: Tensor) -> Any:
     """NumPy draws these two types directly; anything else is drawn in double and cast."""
     return np.float32 if tensor._array.dtype == np.float32 else np.float64
+
+
+def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any = None) -> Tensor:
+    """Normal, with a share of every column set to zero."""
+    if tensor._array.ndim != 2:
+        raise ValueError("Only tensors with 2 dimensions are supported")
+    normal_(tensor, 0, std)
+    rows = tensor._array.shape[0]
+    for column in range(tensor._array.shape[1]):
+        zeroed = random.numpy_generator(generator).permutation(rows)[: int(np.ceil(sparsity * rows))]
+        tensor._array[zeroed, column] = 0
+    return tensor
+
+
+def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
+    """A convolution's weight that hands as many channels through as there are."""
+    shape = tensor._array.shape
+    if len(shape) not in (3, 4, 5):
+        raise ValueError("Only tensors with 3, 4, or 5 dimensions are supported")
+    if shape[0] % groups:
+        raise ValueError("dim 0 must be divisible by groups")
+    out = shape[0] // groups
+    tensor._array[...] = 0
+    middle = tuple(length // 2 for length in shape[2:])
+    for group in range(groups):
+        for channel in range(min(out, shape[1])):
+            tensor._array[(group * out + channel, channel, *middle)] = 1
+    tensor._version[0] += 1
+    return tensor
+
+
+# the names of old
+uniform, normal, constant, eye, dirac = uniform_, normal_, constant_, eye_, dirac_
+xavier_uniform, xavier_normal, orthogonal = xavier_uniform_, xavier_normal_, orthogonal_
+kaiming_uniform, kaiming_normal, sparse = kaiming_uniform_, kaiming_normal_, sparse_

@@ -13,8 +13,8 @@ from ..tensor import Tensor
 quiet = np.errstate  # torch gives inf and nan without a warning
 
 
-def unbroadcast(g: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    """Sum a gradient over the axes along which an operand of `shape` was repeated."""
+def unbroadcast(g: Any, shape: tuple[int, ...]) -> Any:
+    """Sum a gradient (an array or a tensor) over the axes along which an operand of `shape` was repeated."""
     if g.shape == shape:
         return g
     extra = g.ndim - len(shape)
@@ -41,7 +41,7 @@ def operand(value: Any, like: np.ndarray) -> np.ndarray:
     """A Python number (or array) as an array that mixes with `like` by torch's rule."""
     if isinstance(value, np.ndarray):
         return value
-    if isinstance(value, (bool, int, float, np.generic)):
+    if isinstance(value, (bool, int, float, complex, np.generic)):
         return np.asarray(value).astype(common_scalar(like, value))  # out of range wraps around, as in torch
     raise TypeError(f"unsupported operand type for a Tensor: '{type(value).__name__}'")
 
@@ -63,10 +63,14 @@ def cast(input: Tensor, kind: np.dtype) -> Tensor:
         return input
     own = array.dtype
     with quiet(all="ignore"):
-        out = array.astype(kind)
-    if kind.kind != "f":
+        out = array.real.astype(kind) if own.kind == "c" and kind.kind not in "cb" else array.astype(kind)
+    if kind.kind not in "fc":
         return Tensor(out)
-    return record(out, (input,), lambda g: (g.astype(own),))
+
+    def cast_backward(g: np.ndarray) -> tuple:
+        return ((g.real if g.dtype.kind == "c" and own.kind != "c" else g).astype(own),)
+
+    return record(out, (input,), cast_backward, again=lambda g: (cast(g, own),))
 
 
 def both_arrays(a: Any, b: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -76,4 +80,4 @@ def both_arrays(a: Any, b: Any) -> tuple[np.ndarray, np.ndarray]:
 
 def floating(input: Tensor) -> Tensor:
     """Integers and booleans as the default floating dtype."""
-    return input if input._array.dtype.kind == "f" else cast(input, default())
+    return input if input._array.dtype.kind in "fc" else cast(input, default())

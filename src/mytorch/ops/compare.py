@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import common, default
-from ..naming import attach, named, numpy_names
+from ..dtypes import common
+from ..naming import attach, named, numpy_names, public
 from ..tensor import Tensor
 from .broadcast import both_arrays, mismatch, quiet
 from .reduce import axes_of
@@ -16,6 +16,8 @@ from .reduce import axes_of
 def _comparison(name: str, ufunc: Any) -> Any:
     def op(input: Tensor, other: Any) -> Tensor:
         b = other._array if isinstance(other, Tensor) else other
+        if isinstance(b, (str, type(None))):
+            raise TypeError(f"{name}(): argument 'other' must be Tensor or Number, not {type(b).__name__}")
         try:
             with quiet(all="ignore"):
                 return Tensor(np.asarray(ufunc(input._array, b)))
@@ -23,6 +25,8 @@ def _comparison(name: str, ufunc: Any) -> Any:
             raise mismatch(input._array.shape, np.shape(b)) from None
 
     op.__name__ = op.__qualname__ = name
+    if name.startswith("logical"):  # takes no numbers
+        op.__annotations__["other"] = "Tensor"
     return op
 
 
@@ -93,6 +97,11 @@ isneginf = _test("isneginf", np.isneginf)
 
 
 def isclose(input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Tensor:
+    if input._array.dtype != other._array.dtype:
+        raise RuntimeError(f"{input.dtype} did not match {other.dtype}: convert one of them")
+    for name, value in (("rtol", rtol), ("atol", atol)):
+        if value < 0:
+            raise RuntimeError(f"{name} must be greater than or equal to zero, but got {value}")
     return Tensor(np.asarray(np.isclose(input._array, other._array, rtol, atol, equal_nan)))
 
 
@@ -106,14 +115,21 @@ def equal(input: Tensor, other: Tensor) -> bool:
     return input._array.shape == other._array.shape and bool((input._array == other._array).all())
 
 
+def _whether(function: Any, input: Tensor, dim: Any, keepdim: bool) -> Tensor:
+    a = input._array
+    axes = axes_of(dim, a.ndim)
+    out = np.asarray(function(a, axes if a.ndim else None, keepdims=keepdim))
+    return Tensor(out.astype(np.uint8) if a.dtype == np.uint8 else out)
+
+
 @numpy_names
 def all(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
-    return Tensor(np.asarray(np.all(input._array, axes_of(dim, input._array.ndim), keepdims=keepdim)))
+    return _whether(np.all, input, dim, keepdim)
 
 
 @numpy_names
 def any(input: Tensor, dim: Any = None, keepdim: bool = False) -> Tensor:
-    return Tensor(np.asarray(np.any(input._array, axes_of(dim, input._array.ndim), keepdims=keepdim)))
+    return _whether(np.any, input, dim, keepdim)
 
 
 def nan_to_num(input: Tensor, nan: float = 0.0, posinf: Any = None, neginf: Any = None) -> Tensor:
@@ -121,10 +137,16 @@ def nan_to_num(input: Tensor, nan: float = 0.0, posinf: Any = None, neginf: Any 
 
     x = input._array
     out = np.nan_to_num(x, nan=nan, posinf=posinf, neginf=neginf)
-    return record(out, (input,), lambda g: (g * np.isfinite(x),), (input,))
+    finite = np.isfinite(x)
+    return record(out, (input,), lambda g: (g * finite,), again=lambda g: (g * Tensor(finite),))
 
 
 def heaviside(input: Tensor, values: Tensor) -> Tensor:
+    if input._array.dtype != values._array.dtype:
+        raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
+    if input._array.dtype.kind in "iub":
+        a = input._array
+        return Tensor(np.where(a == 0, values._array, (a > 0).astype(a.dtype)))
     return Tensor(np.asarray(np.heaviside(input._array, values._array)))
 
 
@@ -132,9 +154,13 @@ def is_nonzero(input: Tensor) -> bool:
     return bool(input)
 
 
-def isin(elements: Tensor, test_elements: Any) -> Tensor:
-    values = test_elements._array if isinstance(test_elements, Tensor) else np.asarray(test_elements, default())
-    return Tensor(np.isin(elements._array, values))
+def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
+    first, second = (t._array if isinstance(t, Tensor) else np.asarray(t) for t in (elements, test_elements))
+    return Tensor(np.asarray(np.isin(first, second, invert=invert)))
+
+
+def isreal(input: Tensor) -> Tensor:
+    return Tensor(np.asarray(np.isreal(input._array)))
 
 
 METHODS = attach(
@@ -142,8 +168,10 @@ METHODS = attach(
     bitwise_xor, bitwise_not, bitwise_left_shift, bitwise_right_shift, isnan, isinf, isfinite, signbit,
     isposinf, isneginf, isclose, allclose, equal, all, any, nan_to_num, heaviside, is_nonzero, not_equal=ne,
     less=lt, less_equal=le, greater=gt, greater_equal=ge, __eq__=_eq_operator, __ne__=_ne_operator,
-    __lt__=lt, __le__=le, __gt__=gt, __ge__=ge, __and__=bitwise_and, __rand__=bitwise_and, __or__=bitwise_or,
-    __ror__=bitwise_or, __xor__=bitwise_xor, __rxor__=bitwise_xor, __invert__=bitwise_not,
+    __lt__=lt, __le__=le, __gt__=gt, __ge__=ge, __and__=bitwise_and, __rand__=public(bitwise_and), __or__=bitwise_or,
+    __ror__=public(bitwise_or), __xor__=bitwise_xor, __rxor__=public(bitwise_xor), __invert__=bitwise_not,
     __lshift__=bitwise_left_shift, __rshift__=bitwise_right_shift,
 )  # fmt: skip
 FUNCTIONS = named(isin)
+attach(isreal)
+FUNCTIONS["isreal"] = isreal

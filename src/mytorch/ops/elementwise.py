@@ -7,15 +7,16 @@ from typing import Any
 import numpy as np
 
 from ..autograd import record
-from ..dtypes import common, default
+from ..dtypes import BOOL, COMPLEX64, COMPLEX128, common, default
 from ..naming import attach, named
 from ..tensor import Tensor
+from . import either
 from .broadcast import both_arrays, cast, floating, mismatch, operand, promoted, quiet, unbroadcast
 
 
 def add(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     if alpha != 1:
-        other = mul(other, alpha) if isinstance(other, Tensor) else other * alpha
+        other = _scaled(input, other, alpha)
     a = input._array
     if isinstance(other, Tensor):
         b = other._array
@@ -26,16 +27,24 @@ def add(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
         except ValueError:
             raise mismatch(a.shape, b.shape) from None
         if a.shape == b.shape:
-            return record(out, (input, other), _same_for_both)
+            return record(out, (input, other), _same_for_both, (), False, True)
         sa, sb = a.shape, b.shape
-        return record(out, (input, other), lambda g: (unbroadcast(g, sa), unbroadcast(g, sb)))
+        return record(out, (input, other), lambda g: (unbroadcast(g, sa), unbroadcast(g, sb)), again=True)
     try:
         out = a + other
     except (TypeError, OverflowError):
         out = None
     if out is None or out.dtype is not a.dtype or out.shape != a.shape:
         return add(*promoted(input, other))
-    return record(out, (input,), _same)
+    return record(out, (input,), _same, (), False, True)
+
+
+def _scaled(input: Tensor, other: Any, alpha: Any) -> Any:
+    if isinstance(alpha, bool) and input._array.dtype != BOOL:
+        raise RuntimeError("Boolean alpha only supported for Boolean results.")
+    if isinstance(alpha, float) and common(*both_arrays(input, other)).kind not in "fc":
+        raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
+    return mul(other, alpha) if isinstance(other, Tensor) else other * alpha
 
 
 def _same(g: np.ndarray) -> tuple:
@@ -51,7 +60,7 @@ _same.__qualname__ = _same_for_both.__qualname__ = "add"  # the name grad_fn sho
 
 def sub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     if alpha != 1:
-        other = mul(other, alpha) if isinstance(other, Tensor) else other * alpha
+        other = _scaled(input, other, alpha)
     a = input._array
     if isinstance(other, Tensor):
         b = other._array
@@ -66,25 +75,33 @@ def sub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
                 "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
                 "`logical_xor()` operator instead."
             ) from None
-        sa, sb, need_b = a.shape, b.shape, other.requires_grad
+        sa, sb, need_b = a.shape, b.shape, other._requires_grad
 
         def sub_backward(g: np.ndarray) -> tuple:
             return unbroadcast(g, sa), unbroadcast(-g, sb) if need_b else None
 
-        return record(out, (input, other), sub_backward)
+        return record(out, (input, other), sub_backward, again=True)
+    if a.dtype == BOOL and isinstance(other, bool):
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with a bool tensor is not supported. Use `~` or `^` instead."
+        )
     try:
         out = a - other
     except (TypeError, OverflowError):
         out = None
     if out is None or out.dtype is not a.dtype or out.shape != a.shape:
         return sub(*promoted(input, other))
-    return record(out, (input,), _same)
+    return record(out, (input,), _same, (), False, True)
 
 
 def rsub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     """other - alpha * input"""
     if alpha == 1 and other.__class__ is float and input._array.dtype.kind == "f":
-        return record(other - input._array, (input,), lambda g: (-g,))
+        return record(other - input._array, (input,), lambda g: (-g,), again=True)
+    if input._array.dtype == BOOL:
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with a bool tensor is not supported. Use `~` or `^` instead."
+        )
     return add(neg(input) if alpha == 1 else mul(input, -alpha), other)
 
 
@@ -92,49 +109,78 @@ def mul(input: Tensor, other: Any) -> Tensor:
     a = input._array
     if isinstance(other, Tensor):
         b = other._array
-        if a.dtype is not b.dtype and a.dtype != b.dtype:
+        kind = a.dtype
+        if kind is not b.dtype and kind != b.dtype:
             return mul(*promoted(input, other))
         try:
             out = a * b
         except ValueError:
             raise mismatch(a.shape, b.shape) from None
-        need_a, need_b = input.requires_grad, other.requires_grad
+        need_a, need_b = input._requires_grad, other._requires_grad
+        if (kind is COMPLEX64 or kind is COMPLEX128) and (need_a or need_b):
+            return _complex_mul(input, other, out)
         sa, sb = a.shape, b.shape
+        if need_a and need_b and sa == sb:
+            both = (input, other)
+            return record(out, both, _each_by_the_other, both, False, True)
 
-        def mul_backward(g: np.ndarray) -> tuple:
-            return unbroadcast(g * b, sa) if need_a else None, unbroadcast(g * a, sb) if need_b else None
+        def mul_backward(g: np.ndarray, *read: np.ndarray) -> tuple:
+            ga = unbroadcast(g * read[-1], sa) if need_a else None
+            return ga, unbroadcast(g * read[0], sb) if need_b else None
 
-        saved = (input, other) if need_a and need_b else (other,) if need_a else (input,)  # what is read
-        if not need_a:  # keep alive only what backward reads
-            b = None
-        if not need_b:
-            a = None
-        return record(out, (input, other), mul_backward, saved)
+        # only what backward reads is kept alive
+        read = (input, other) if need_a and need_b else (other,) if need_a else (input,)
+        return record(out, (input, other), mul_backward, read, again=True)
     try:
         out = a * other
     except (TypeError, OverflowError):
         out = None
     if out is None or out.dtype is not a.dtype or out.shape != a.shape:
         return mul(*promoted(input, other))
-    return record(out, (input,), lambda g: (g * other,))
+    if a.dtype.kind == "c":
+        other = np.conj(other)
+    return record(out, (input,), lambda g: (g * other,), again=True)
+
+
+def _each_by_the_other(g: np.ndarray, a: np.ndarray, b: np.ndarray) -> tuple:
+    return g * b, g * a
+
+
+_each_by_the_other.__qualname__ = "mul"
+
+
+def _complex_mul(input: Tensor, other: Tensor, out: np.ndarray) -> Tensor:
+    """The gradient of a complex product is by the conjugate of the other factor."""
+    sa, sb = input._array.shape, other._array.shape
+
+    def mul_backward(g: np.ndarray, a: np.ndarray, b: np.ndarray) -> tuple:
+        return unbroadcast(g * either.conj(b), sa), unbroadcast(g * either.conj(a), sb)
+
+    return record(out, (input, other), mul_backward, (input, other), again=True)
 
 
 def div(input: Tensor, other: Any, *, rounding_mode: str | None = None) -> Tensor:
     if rounding_mode is not None:
         if rounding_mode == "floor":  # a step function: there is a gradient, and it is 0
-            shape = input._array.shape
-            return record(floor_divide(input, other)._array, (input,), lambda g: (np.zeros(shape, g.dtype),))
+            return _flat(floor_divide(input, other)._array, input, other)
         if rounding_mode != "trunc":
             raise RuntimeError(
                 f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'"
             )
-        return cast(trunc(div(input, other)), common(*both_arrays(input, other)))
+        a, b = both_arrays(input, other)
+        kind = common(a, b)
+        if kind.kind in "iu":
+            a, b = a.astype(kind, copy=False), b.astype(kind, copy=False)
+            _refuse_zero(b)
+            quotient = np.floor_divide(a, b)
+            return Tensor(np.asarray(quotient + ((a % b != 0) & ((a < 0) != (b < 0)))).astype(kind))
+        return cast(trunc(div(input, other)), kind)
     a = input._array
     if isinstance(other, Tensor):
         b = other._array
-        if a.dtype is not b.dtype or a.dtype.kind != "f":
+        if a.dtype is not b.dtype or a.dtype.kind not in "fc":
             x, y = promoted(input, other)
-            kind = x._array.dtype if x._array.dtype.kind == "f" else default()
+            kind = x._array.dtype if x._array.dtype.kind in "fc" else default()
             x, y = cast(x, kind), cast(y, kind)
             if x is not input or y is not other:
                 return div(x, y)
@@ -143,36 +189,53 @@ def div(input: Tensor, other: Any, *, rounding_mode: str | None = None) -> Tenso
                 out = a / b
         except ValueError:
             raise mismatch(a.shape, b.shape) from None
-        sa, sb, need_a, need_b = a.shape, b.shape, input.requires_grad, other.requires_grad
+        sa, sb, need_a, need_b = a.shape, b.shape, input._requires_grad, other._requires_grad
 
-        def div_backward(g: np.ndarray) -> tuple:
-            g = g / b
-            return unbroadcast(g, sa) if need_a else None, unbroadcast(-g * out, sb) if need_b else None
+        def div_backward(g: np.ndarray, b: np.ndarray, *out: np.ndarray) -> tuple:
+            g = g / (either.conj(b) if is_complex else b)
+            return unbroadcast(g, sa) if need_a else None, unbroadcast(-g * out[0], sb) if need_b else None
 
-        return record(out, (input, other), div_backward, (other,), need_b)
+        is_complex = out.dtype.kind == "c"
+        if is_complex and need_b:
+            raise NotImplementedError("mytorch has no gradient for a complex divisor: multiply by its reciprocal")
+        return record(out, (input, other), div_backward, (other,), need_b, again=True)
     if a.dtype.kind != "f" or not isinstance(other, (int, float)) or isinstance(other, np.generic):
-        return div(floating(input), Tensor(operand(other, floating(input)._array)))
+        number = floating(input)
+        return div(number, Tensor(operand(other, number._array)))
     with quiet(all="ignore"):
         out = np.true_divide(a, other)
-    return record(out, (input,), lambda g: (g / other,))
+    return record(out, (input,), lambda g: (g / other,), again=True)
+
+
+def _flat(out: np.ndarray, *operands: Any) -> Tensor:
+    """The result of a step function: its gradient is 0."""
+    parents = [t for t in operands if isinstance(t, Tensor) and t._array.dtype.kind == "f"]
+    shapes = [t._array.shape for t in parents]
+    if not parents or out.dtype.kind != "f":
+        return Tensor(out)
+    return record(out, parents, lambda g: [np.zeros(s, g.dtype) for s in shapes], again=lambda g: [None] * len(shapes))
 
 
 def rdiv(input: Tensor, other: Any) -> Tensor:
     input = floating(input)
-    return div(Tensor(operand(other, input._array)), input)
+    return div(other if isinstance(other, Tensor) else Tensor(operand(other, input._array)), input)
 
 
 def neg(input: Tensor) -> Tensor:
     if input._array.dtype.kind == "b":
         raise RuntimeError("Negation, the `-` operator, on a bool tensor is not supported. Use `~` to invert a mask.")
-    return record(-input._array, (input,), lambda g: (-g,))
+    return record(-input._array, (input,), lambda g: (-g,), again=True)
 
 
 def positive(input: Tensor) -> Tensor:
+    if input._array.dtype.kind == "b":
+        raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
     return input
 
 
 def pow(input: Any, exponent: Any) -> Tensor:
+    if not isinstance(input, Tensor) and not isinstance(exponent, Tensor):
+        raise TypeError("pow(): needs a tensor, but got two numbers")
     if not isinstance(exponent, Tensor):
         if isinstance(exponent, (int, float)) and input._array.dtype.kind == "f":
             return _pow_number(input, float(exponent))
@@ -180,72 +243,106 @@ def pow(input: Any, exponent: Any) -> Tensor:
             raise RuntimeError("Integers to negative integer powers are not allowed.")
     base, power = promoted(input, exponent)
     a, b = base._array, power._array
+    if a.dtype.kind in "iu" and b.size and (b < 0).any():
+        raise RuntimeError("Integers to negative integer powers are not allowed.")
     try:
         with quiet(all="ignore"):
             out = a**b
     except ValueError:
         raise mismatch(a.shape, b.shape) from None
-    need_a, need_b = base.requires_grad, power.requires_grad
+    need_a, need_b = base._requires_grad, power._requires_grad
+    sa, sb = a.shape, b.shape
 
-    def pow_backward(g: np.ndarray) -> tuple:
+    def pow_backward(g: np.ndarray, a: np.ndarray, b: np.ndarray, *out: np.ndarray) -> tuple:
         ga = gb = None
         if need_a:
-            ga = unbroadcast(np.where(b == 0, 0, g * b * a ** (b - 1)), a.shape)
+            ga = unbroadcast(either.where(either.values(b) == 0, 0.0, g * b * a ** (b - 1)), sa)
         if need_b:
-            gb = unbroadcast(np.where((a == 0) & (b >= 0), 0, g * out * np.log(a)), b.shape)
+            flat = (either.values(a) == 0) & (either.values(b) >= 0)
+            gb = unbroadcast(either.where(flat, 0.0, g * out[0] * either.log(a)), sb)
         return ga, gb
 
-    return record(out, (base, power), pow_backward, (base, power), need_b)
+    return record(out, (base, power), pow_backward, (base, power), need_b, again=True)
 
 
 def _pow_number(input: Tensor, p: float) -> Tensor:
     a = input._array
     if p == 2.0:
-        return record(a * a, (input,), lambda g: (g * (2 * a),), (input,))
+        return record(a * a, (input,), _square_backward, (input,), again=True)
     if p == 0.5:
         return sqrt(input)
     with quiet(all="ignore"):
         out = a**p
     if p == 0.0:
-        return record(out, (input,), lambda g: (np.zeros_like(g),))
-    return record(out, (input,), lambda g: (g * (p * a ** (p - 1.0)),), (input,))
+        return record(out, (input,), lambda g: (np.zeros_like(g),), again=lambda g: (g * 0,))
+    return record(out, (input,), lambda g, x: (g * (p * x ** (p - 1.0)),), (input,), again=True)
+
+
+def _square_backward(g: np.ndarray, x: np.ndarray) -> tuple:
+    return (g * (2 * x),)
+
+
+_square_backward.__qualname__ = "pow"
 
 
 def rpow(input: Tensor, other: Any) -> Tensor:
     return pow(other, input)
 
 
+def float_power(input: Any, exponent: Any) -> Tensor:
+    """pow in float64."""
+    if not isinstance(input, Tensor) and not isinstance(exponent, Tensor):
+        raise TypeError("float_power(): needs a tensor, but got two numbers")
+    wide = np.dtype(np.float64)
+    base = cast(input, wide) if isinstance(input, Tensor) else Tensor(np.asarray(input, wide))
+    return pow(base, cast(exponent, wide) if isinstance(exponent, Tensor) else exponent)
+
+
 def sqrt(input: Tensor) -> Tensor:
     input = floating(input)
     with quiet(all="ignore"):
         out = np.sqrt(input._array)
-    return record(out, (input,), lambda g: (g / (2 * out),), saves_output=True)
+    return record(out, (input,), lambda g, y: (g / (2 * y),), saves_output=True, again=True)
 
 
 def exp(input: Tensor) -> Tensor:
     input = floating(input)
     with quiet(all="ignore"):
         out = np.exp(input._array)
-    return record(out, (input,), lambda g: (g * out,), saves_output=True)
+    return record(out, (input,), lambda g, y: (g * y,), saves_output=True, again=True)
 
 
 def log(input: Tensor) -> Tensor:
     input = floating(input)
-    a = input._array
     with quiet(all="ignore"):
-        out = np.log(a)
-    return record(out, (input,), lambda g: (g / a,), (input,))
+        out = np.log(input._array)
+    return record(out, (input,), lambda g, x: (g / x,), (input,), again=True)
 
 
 def trunc(input: Tensor) -> Tensor:
-    return record(np.trunc(input._array), (input,), lambda g: (np.zeros_like(g),))
+    if input._array.dtype.kind in "iu":
+        return input.clone()
+    return record(np.trunc(input._array), (input,), lambda g: (np.zeros_like(g),), again=lambda g: (g * 0,))
+
+
+def _refuse_zero(divisor: np.ndarray) -> None:
+    if (divisor == 0).any():
+        raise RuntimeError("ZeroDivisionError: an integer tensor is divided by 0; convert to float for inf")
 
 
 def floor_divide(input: Tensor, other: Any) -> Tensor:
     a, b = both_arrays(input, other)
     kind = common(a, b)
-    with quiet(all="ignore"):
-        return Tensor(np.floor_divide(a.astype(kind, copy=False), b.astype(kind, copy=False)))
+    if kind.kind in "iu":
+        _refuse_zero(b)
+    try:
+        with quiet(all="ignore"):
+            out = np.floor_divide(a.astype(kind, copy=False), b.astype(kind, copy=False))
+            if kind.kind == "f":  # NumPy's quotient by 0 is nan, torch's inf
+                out = np.where(b == 0, (a / b).astype(kind), out)
+            return Tensor(np.asarray(out))
+    except ValueError:
+        raise mismatch(a.shape, b.shape) from None
 
 
 def rfloor_divide(input: Tensor, other: Any) -> Tensor:
@@ -253,9 +350,9 @@ def rfloor_divide(input: Tensor, other: Any) -> Tensor:
 
 
 METHODS = attach(
-    add, sub, mul, div, pow, neg, sqrt, exp, log, trunc, floor_divide, subtract=sub, multiply=mul,
-    divide=div, true_divide=div, negative=neg, fix=trunc, __add__=add, __radd__=add, __sub__=sub,
-    __rsub__=rsub, __mul__=mul, __rmul__=mul, __truediv__=div, __rtruediv__=rdiv, __neg__=neg,
+    add, sub, mul, div, pow, neg, sqrt, exp, log, trunc, floor_divide, float_power, positive, subtract=sub,
+    multiply=mul, divide=div, true_divide=div, negative=neg, fix=trunc, __add__=add, __radd__=add, __sub__=sub,
+    __rsub__=rsub, __mul__=mul, __rmul__=mul, __truediv__=div, __rtruediv__=rdiv, __rdiv__=rdiv, __neg__=neg,
     __pos__=positive, __pow__=pow, __rpow__=rpow, __floordiv__=floor_divide,
     __rfloordiv__=rfloor_divide,
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Elements taken from and put to places named by an index tensor along one dimension."""
+"""Elements taken from places named by an index tensor."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ import numpy as np
 from ..autograd import record
 from ..naming import attach
 from ..tensor import Tensor
-from . import inplace
-from .broadcast import cast
+from .broadcast import mismatch
 from .index import getitem
 from .reduce import axis_of
 
@@ -26,7 +25,7 @@ def _checked(index: Tensor, input: Tensor, axis: int, name: str) -> np.ndarray:
     at, a = index._array, input._array
     if at.dtype.kind not in "iu":
         raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index, but got {index.dtype}")
-    if at.ndim != a.ndim and a.ndim and at.size:
+    if at.ndim != a.ndim and a.ndim + at.ndim > 1 and at.size and max(at.ndim, a.ndim) > 1:
         raise RuntimeError("Index tensor must have the same number of dimensions as input tensor")
     n = a.shape[axis] if a.ndim else 1
     if at.size and not (at.min() >= 0 and at.max() < n):
@@ -35,150 +34,111 @@ def _checked(index: Tensor, input: Tensor, axis: int, name: str) -> np.ndarray:
     return at
 
 
+def _within(small: tuple, large: tuple, axis: int | None, name: str) -> None:
+    """Torch's rule: the index may not be larger than the other tensor, except along the axis."""
+    for i, (n, m) in enumerate(zip(small, large)):
+        if n > m and i != axis:
+            raise RuntimeError(
+                f"Size does not match at dimension {i} expected index {list(small)} to be no larger than self "
+                f"{list(large)} apart from dimension {axis} ({name})"
+            )
+
+
 def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
     a = input._array
     axis = axis_of(dim, a.ndim)
     at = _checked(index, input, axis, "gather")
+    if not at.ndim or not a.ndim:  # a number counts as one place
+        return gather(input.reshape(-1), 0, index.reshape(-1)).reshape(index._array.shape)
+    if not at.size:
+        return input.reshape(-1)[:0].reshape(at.shape)
+    _within(at.shape, a.shape, axis, "gather")
     places = _places(at, axis)
 
-    def gather_backward(g: np.ndarray) -> tuple:
-        full = np.zeros(a.shape, g.dtype)
+    shape = a.shape
+
+    def gather_backward(g: np.ndarray, *_: np.ndarray) -> tuple:
+        full = np.zeros(shape, g.dtype)
         np.add.at(full, places, g)
         return (full,)
 
-    return record(a[places], (input,), gather_backward, (index,))
+    return record(a[places], (input,), gather_backward, (index,), forward=lambda x: x[places])
 
 
-def take_along_dim(input: Tensor, indices: Tensor, dim: int) -> Tensor:
-    return gather(input, dim, indices)
+def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
+    """gather with input and indices broadcast to each other in the other dims."""
+    if dim is None:
+        return gather(input.reshape(-1), 0, indices.reshape(-1))
+    a, at = input._array, indices._array
+    if at.dtype != np.int64:
+        raise RuntimeError(f"torch.take_along_dim(): dtype of indices should be Long but got {indices.dtype}")
+    if a.ndim != at.ndim:
+        raise RuntimeError(
+            "torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
+            f"{a.ndim} dimensions for input, and {at.ndim} dimensions for indices"
+        )
+    axis = axis_of(dim, a.ndim)
+    try:
+        shape = list(np.broadcast_shapes(*[(*s[:axis], 1, *s[axis + 1 :]) for s in (a.shape, at.shape)]))
+    except ValueError:
+        raise mismatch(a.shape, at.shape) from None
+    wide = [[*shape[:axis], s[axis], *shape[axis + 1 :]] for s in (a.shape, at.shape)]
+    places = Tensor(
+        np.where(at < 0, at + a.shape[axis], at)
+    )  # here, unlike in gather, negative ones count from the end
+    return gather(input.expand(wide[0]), dim, places.expand(wide[1]))
 
 
 def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
+    if index._array.ndim > 1:
+        raise IndexError("index_select(): Index is supposed to be a vector")
+    if index._array.dtype.kind not in "iu":
+        raise RuntimeError(f"index_select(): Expected dtype int32 or int64 for index, but got {index.dtype}")
     axis = axis_of(dim, input._array.ndim)
+    if not input._array.ndim:
+        return index_select(input.reshape(1), 0, index).reshape(())
     n = input._array.shape[axis]
     at = index._array
     if at.size and not (at.min() >= 0 and at.max() < n):
         raise IndexError(f"index out of range in self: indices must be in [0, {n - 1}]")
-    return getitem(input, (*(slice(None),) * axis, index))
+    return getitem(input, (*(slice(None),) * axis, index.reshape(-1)))
 
 
 def take(input: Tensor, index: Tensor) -> Tensor:
-    return getitem(input.reshape(-1), index)
+    if index._array.dtype != np.int64:
+        raise RuntimeError(f"take(): Expected a long tensor for index, but got {index.dtype}")
+    flat = input.reshape(-1)
+    if not flat._array.size and index._array.size:
+        raise IndexError("take(): tried to take from an empty tensor")
+    return getitem(flat, index) if index._array.ndim else flat[int(index)].clone()
 
 
 def masked_select(input: Tensor, mask: Tensor) -> Tensor:
+    if mask._array.dtype != np.bool_:
+        raise RuntimeError(f"masked_select: expected BoolTensor for mask, but got {mask.dtype}")
     shape = np.broadcast_shapes(input._array.shape, mask._array.shape)
     return getitem(input.expand(shape), mask.expand(shape))
 
 
-def scatter(
-    input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None, reduce: Any = None
-) -> Tensor:
-    """A copy of input with src written to the places of index."""
-    if reduce is not None:
-        if reduce != "add":
-            raise NotImplementedError(f"mytorch's scatter has reduce='add', not {reduce!r}")
-        return scatter_add(input, dim, index, src)
-    src = value if src is None else src
-    a = input._array
-    if index._array.ndim == 0 and a.ndim == 1:  # a number counts as one place
-        index, src = index.reshape(1), src.reshape(1) if isinstance(src, Tensor) else src
-    axis = axis_of(dim, a.ndim)
-    at = _checked(index, input, axis, "scatter")
-    places = _places(at, axis)
-    source = src if isinstance(src, Tensor) else Tensor(np.full(at.shape, src, a.dtype))
-    if source._array.dtype != a.dtype:
-        raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
-    part = tuple(slice(n) for n in at.shape)
-    out, full = a.copy(), source._array.shape
-    out[places] = source._array[part]
-
-    def scatter_backward(g: np.ndarray) -> tuple:
-        rest = g.copy()
-        rest[places] = 0
-        to_source = np.zeros(full, g.dtype)
-        to_source[part] = g[places]
-        return rest, to_source
-
-    return record(out, (input, source), scatter_backward, (index,))
-
-
-def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
-    """A copy of input with src added at the places of index (several at one place all count)."""
-    a = input._array
-    axis = axis_of(dim, a.ndim)
-    at = _checked(index, input, axis, "scatter_add")
-    places, part = _places(at, axis), tuple(slice(n) for n in at.shape)
-    out, full = a.copy(), src._array.shape
-    np.add.at(out, places, src._array[part])
-
-    def scatter_add_backward(g: np.ndarray) -> tuple:
-        to_source = np.zeros(full, g.dtype)
-        to_source[part] = g[places]
-        return g, to_source
-
-    return record(out, (input, src), scatter_add_backward, (index,))
-
-
-def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
-    a = input._array
-    key = (*(slice(None),) * axis_of(dim, a.ndim), index._array)
-    out = a.copy()
-    np.add.at(out, key, source._array * alpha if alpha != 1 else source._array)
-    return record(out, (input, source), lambda g: (g, g[key] * alpha), (index,))
-
-
-def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
-    return _index_put(input, dim, index, source)
-
-
-def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
-    value = value if isinstance(value, Tensor) else Tensor(np.asarray(value, input._array.dtype))
-    return _index_put(input, dim, index, cast(value, input._array.dtype))
-
-
-def _index_put(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
-    a, b = input._array, source._array
-    key = (*(slice(None),) * axis_of(dim, a.ndim), index._array)
-    out = a.copy()
-    out[key] = b
-
-    def index_put_backward(g: np.ndarray) -> tuple:
-        rest = g.copy()
-        rest[key] = 0
-        return rest, g[key].sum() if b.ndim == 0 else g[key]
-
-    return record(out, (input, source), index_put_backward, (index,))
-
-
-def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
-    m = np.broadcast_to(mask._array, input._array.shape)
-    n, shape = np.count_nonzero(m), source._array.shape
-    out = input._array.copy()
-    out[m] = source._array.reshape(-1)[:n]
-
-    def masked_scatter_backward(g: np.ndarray) -> tuple:
-        to_source = np.zeros(source._array.size, g.dtype)
-        to_source[:n] = g[m]
-        return g * ~m, to_source.reshape(shape)
-
-    return record(out, (input, source), masked_scatter_backward, (mask,))
-
-
 def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
-    found = np.nonzero(input._array)
+    a = input._array
     if as_tuple:
-        return tuple(Tensor(i) for i in found)
-    return Tensor(np.stack(found, 1) if found else np.zeros((1, 0), np.int64))
+        return tuple(Tensor(i) for i in np.nonzero(np.atleast_1d(a)))
+    return Tensor(np.stack(np.nonzero(a), 1) if a.ndim else np.zeros((int(bool(a)), 0), np.int64))
+
+
+def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
+    """The first `size` rows of nonzero(), filled up with fill_value."""
+    if size < 0:
+        raise RuntimeError(f"nonzero_static: 'size' must be an non-negative integer, but got {size}")
+    rows = nonzero(input)._array[:size]
+    out = np.full((size, input._array.ndim), fill_value, np.int64)
+    out[: len(rows)] = rows
+    return Tensor(out)
 
 
 def argwhere(input: Tensor) -> Tensor:
     return nonzero(input)
 
 
-METHODS = attach(
-    gather, take_along_dim, index_select, take, masked_select, scatter, scatter_add, index_add, index_copy,
-    index_fill, masked_scatter, nonzero, argwhere,
-)  # fmt: skip
-for _function in (scatter, scatter_add, index_add, index_copy, index_fill, masked_scatter):
-    attach(**{_function.__name__ + "_": inplace.inplace(_function)})
+METHODS = attach(gather, take_along_dim, index_select, take, masked_select, nonzero, nonzero_static, argwhere)

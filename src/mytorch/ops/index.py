@@ -96,11 +96,11 @@ def getitem(input: Tensor, key: Any) -> Tensor:
             full[index] = g
             return full
 
-        return record_view(out, input, getitem_backward)
+        return record_view(out, input, getitem_backward, lambda x: np.array(x[index]))
 
     unique = all(k.dtype.kind == "b" for k in steps[-1] if isinstance(k, np.ndarray))
 
-    def index_backward(g: np.ndarray) -> tuple:
+    def index_backward(g: np.ndarray, *_: np.ndarray) -> tuple:
         full = np.zeros(shape, g.dtype)
         if unique:  # a mask names each element once
             put(full, steps, g)
@@ -108,7 +108,7 @@ def getitem(input: Tensor, key: Any) -> Tensor:
             np.add.at(part_of(full, steps[:-1]), steps[-1], g)
         return (full,)
 
-    return record(out, (input,), index_backward, tensors)
+    return record(out, (input,), index_backward, tensors, forward=lambda x: part_of(x, steps))
 
 
 def index_error(fault: IndexError, a: np.ndarray, steps: list[tuple]) -> Exception:

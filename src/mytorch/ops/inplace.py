@@ -12,7 +12,7 @@ import numpy as np
 
 from ..dtypes import of_array
 from ..gradmode import state as grad_mode
-from ..graph import edge_of, record, replace_history
+from ..graph import edge_of, linear, record, replace_history
 from ..naming import attach
 from ..tensor import Tensor
 from . import elementwise, index, pointwise
@@ -23,14 +23,14 @@ def recorded(self: Tensor, *others: Any) -> bool:
     """Whether this in-place change belongs to the graph; refused on leaves, whose value is not computed."""
     if not grad_mode.enabled:
         return False
-    if self.requires_grad and self._node is None:
+    if self._requires_grad and self._node is None:
         raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
     base = self._base
-    if base is not None and base.requires_grad and base._node is None:
+    if base is not None and base._requires_grad and base._node is None:
         raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
-    if self.requires_grad or (base is not None and base.requires_grad):
+    if self._requires_grad or (base is not None and base._requires_grad):
         return True
-    return any(isinstance(t, Tensor) and t.requires_grad for t in others)
+    return any(isinstance(t, Tensor) and t._requires_grad for t in others)
 
 
 def _before(self: Tensor, copy: bool = True) -> Tensor:
@@ -38,7 +38,7 @@ def _before(self: Tensor, copy: bool = True) -> Tensor:
     old = Tensor(self._array.copy() if copy else self._array)
     edge = edge_of(self)
     old._node = None if edge is self else edge
-    old.requires_grad = self.requires_grad
+    old._requires_grad = self._requires_grad
     return old
 
 
@@ -158,7 +158,12 @@ def _constant(self: Tensor, value: Any) -> Tensor:
     value = value if isinstance(value, Tensor) else Tensor(np.asarray(value).astype(like))
     out = np.broadcast_to(value._array, shape)
     own = value._array.shape
-    return record(out, (self, value), lambda g: (np.zeros(shape, g.dtype), unbroadcast(g, own)))
+    return record(
+        out,
+        (self, value),
+        lambda g: (np.zeros(shape, g.dtype), unbroadcast(g, own)),
+        again=lambda g: (None, unbroadcast(g, own)),
+    )
 
 
 def fill_(self: Tensor, value: Any) -> Tensor:
@@ -207,16 +212,32 @@ def setitem(self: Tensor, key: Any, value: Any) -> None:
         source = value if isinstance(value, Tensor) else Tensor(np.asarray(new, a.dtype))
         shape, kind = source._array.shape, source._array.dtype
 
+        def rest(g: np.ndarray) -> np.ndarray:
+            g = np.array(g)
+            index.put(g, steps, 0)
+            return g
+
+        def part(g: np.ndarray) -> np.ndarray:
+            taken = np.asarray(index.part_of(g, steps))
+            while taken.ndim < len(shape):  # a value with leading dims of size 1
+                taken = taken[None]
+            return unbroadcast(taken, shape).astype(kind, copy=False)
+
+        def placed(g: np.ndarray) -> np.ndarray:
+            full = np.zeros(whole, g.dtype)
+            index.put(full, steps, g)
+            return full
+
+        whole = a.shape
+
         def setitem_backward(g: np.ndarray) -> tuple:
-            rest = np.array(g)
-            index.put(rest, steps, 0)
-            part = index.part_of(g, steps)
-            while part.ndim < len(shape):  # a value with leading dims of size 1
-                part = part[None]
-            return rest, unbroadcast(part, shape).astype(kind, copy=False)
+            return rest(g), part(g)
+
+        def setitem_again(g: Tensor) -> tuple:
+            return linear(g, rest, rest), linear(g, part, placed)
 
         old = _before(self, copy=False)
-        result = record(target, (old, source), setitem_backward)
+        result = record(target, (old, source), setitem_backward, again=setitem_again)
         if target is not a:
             np.copyto(a, target)
         self._version[0] += 1

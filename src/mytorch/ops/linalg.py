@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
-from ..autograd import record
+from ..autograd import linear, record
 from ..naming import attach, named
 from ..tensor import Tensor
+from . import either
 from .broadcast import unbroadcast
 from .elementwise import add, mul
+from .reduce import axis_of
 from .shape import permute, reshape, unsqueeze
 
 
@@ -25,9 +28,10 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
         out = a @ b
     except ValueError:
         raise _matmul_mismatch(a.shape, b.shape) from None
-    need_a, need_b = input.requires_grad, other.requires_grad
+    need_a, need_b = input._requires_grad, other.requires_grad
 
-    def matmul_backward(g: np.ndarray) -> tuple:
+    def matmul_backward(g: np.ndarray, *read: np.ndarray) -> tuple:
+        a, b = read[0], read[-1]
         ga = gb = None
         if na == 2 and nb == 2:  # the common case, with no reshaping
             return g @ b.T if need_a else None, a.T @ g if need_b else None
@@ -39,17 +43,27 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
         if na == 1:
             g = np.expand_dims(g, -2)
         if need_a:
-            ga = unbroadcast(g @ np.swapaxes(right, -1, -2), left.shape).reshape(a.shape)
+            ga = unbroadcast(g @ np.swapaxes(right, -1, -2), sa if na > 1 else (1, *sa)).reshape(sa)
         if need_b:
-            if right.ndim == 2 and left.ndim > 2:  # one product over all leading dims instead of one each and a sum
+            if nb <= 2 and left.ndim > 2 and left.size:  # one product over all leading dims, not one each and a sum
                 gb = left.reshape(-1, left.shape[-1]).T @ g.reshape(-1, g.shape[-1])
             else:
-                gb = unbroadcast(np.swapaxes(left, -1, -2) @ g, right.shape)
-            gb = gb.reshape(b.shape)
+                gb = unbroadcast(np.swapaxes(left, -1, -2) @ g, sb if nb > 1 else (*sb, 1))
+            gb = gb.reshape(sb)
         return ga, gb
 
+    def matmul_again(g: Tensor, *read: Tensor) -> tuple:
+        a, b = read[0], read[-1]
+        left, right = a.unsqueeze(0) if na == 1 else a, b.unsqueeze(1) if nb == 1 else b
+        g = g.unsqueeze(-1) if nb == 1 else g
+        g = g.unsqueeze(-2) if na == 1 else g
+        ga = unbroadcast(g @ right.transpose(-1, -2), sa if na > 1 else (1, *sa)).reshape(sa) if need_a else None
+        gb = unbroadcast(left.transpose(-1, -2) @ g, sb if nb > 1 else (*sb, 1)).reshape(sb) if need_b else None
+        return ga, gb
+
+    sa, sb = a.shape, b.shape
     saved = (input, other) if need_a and need_b else (other,) if need_a else (input,)
-    return record(out, (input, other), matmul_backward, saved)
+    return record(out, (input, other), matmul_backward, saved, again=matmul_again)
 
 
 def _word(t: Tensor) -> str:
@@ -84,7 +98,7 @@ def _matmul_mismatch(a: tuple, b: tuple) -> RuntimeError:
 
 
 def rmatmul(input: Tensor, other: Any) -> Tensor:
-    return matmul(Tensor(np.asarray(other)), input)
+    return matmul(other if isinstance(other, Tensor) else Tensor(np.asarray(other)), input)
 
 
 def _of_ranks(name: str, ranks: tuple[int, int], words: str) -> Any:
@@ -140,26 +154,39 @@ def einsum(equation: str, *operands: Any) -> Tensor:
         raise RuntimeError(f"einsum(): operands do not fit '{equation}': {fault}") from None
     sizes = {c: n for term, a in zip(inputs, arrays) for c, n in zip(term, a.shape) if n != 1}
 
-    def einsum_backward(g: np.ndarray) -> list:
+    shapes = [a.shape for a in arrays]
+
+    def einsum_backward(g: Any, *operands: Any) -> list:
         grads = []
-        for i, (term, a) in enumerate(zip(inputs, arrays)):
-            others = [x for j, x in enumerate(arrays) if j != i]
+        contract = np.einsum if isinstance(g, (np.ndarray, np.generic)) else einsum
+        for i, (term, shape) in enumerate(zip(inputs, shapes)):
+            others = [x for j, x in enumerate(operands) if j != i]
             terms = [output, *[x for j, x in enumerate(inputs) if j != i]]
             # letters only this operand has were summed over: their gradient is the same at each place
             distinct = "".join(dict.fromkeys(term))
             kept = "".join(c for c in distinct if any(c in x for x in terms))
-            part = np.einsum(",".join(terms) + "->" + kept, g, *others, optimize=bool(others))
+            part = contract(",".join(terms) + "->" + kept, g, *others)
             part = part.reshape([part.shape[kept.index(c)] if c in kept else 1 for c in distinct])
-            part = np.broadcast_to(part, [sizes.get(c, 1) for c in distinct])
+            part = either.expand(part, tuple([sizes.get(c, 1) for c in distinct]))
             if len(distinct) < len(term):  # a repeated letter takes a diagonal
-                full = np.zeros(a.shape, part.dtype)
-                grid = dict(zip(distinct, np.ogrid[tuple(slice(n) for n in part.shape)]))
-                full[tuple(grid[c] for c in term)] = part
-                part = full
-            grads.append(unbroadcast(part, a.shape))
+                part = _on_diagonal(part, distinct, term, shape)
+            grads.append(unbroadcast(part, shape))
         return grads
 
-    return record(out, tensors, einsum_backward, tensors)
+    return record(out, tensors, einsum_backward, tensors, again=True)
+
+
+def _on_diagonal(part: Any, distinct: str, term: str, shape: tuple) -> Any:
+    """Zeros of `shape`, and where the dims of a repeated letter agree, `part`, which has each letter once."""
+    grid = dict(zip(distinct, np.ogrid[tuple(slice(n) for n in part.shape)]))
+    places = tuple(grid[c] for c in term)
+
+    def put(values: Any) -> np.ndarray:
+        full = np.zeros(shape, values.dtype)
+        full[places] = values
+        return full
+
+    return put(part) if isinstance(part, (np.ndarray, np.generic)) else linear(part, put, lambda full: full[places])
 
 
 def _letters(equation: str, ranks: list[int]) -> tuple[list[str], str]:
@@ -181,19 +208,41 @@ def _letters(equation: str, ranks: list[int]) -> tuple[list[str], str]:
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     """Sum over pairs of dims: the last `dims` of a with the first of b, or two lists of dims."""
     na, nb = a._array.ndim, b._array.ndim
+    if isinstance(dims, Tensor):
+        dims = int(dims) if dims._array.size == 1 else dims.tolist()
     if isinstance(dims, int):
+        if dims < 0 or dims > min(na, nb):
+            raise RuntimeError(f"tensordot expects 0 <= dims <= {min(na, nb)}, but got dims={dims}")
         over_a, over_b = list(range(na - dims, na)), list(range(dims))
     else:
-        over_a, over_b = [d % na for d in dims[0]], [d % nb for d in dims[1]]
+        over_a, over_b = ([axis_of(int(d), n) for d in np.atleast_1d(_plain(ds))] for ds, n in zip(dims, (na, nb)))
+        if len(over_a) != len(over_b):
+            raise RuntimeError(f"both dimension lists should have same length, got {over_a} and {over_b}")
     left = [i for i in range(na) if i not in over_a]
     right = [i for i in range(nb) if i not in over_b]
     shape_a, shape_b = a._array.shape, b._array.shape
-    n = int(np.prod([shape_a[i] for i in over_a]))
-    product = matmul(reshape(permute(a, left + over_a), -1, n), reshape(permute(b, over_b + right), n, -1))
+    for i, j in zip(over_a, over_b):
+        n, m = shape_a[i], shape_b[j]
+        if n != m and 1 not in (n, m):
+            raise RuntimeError(f"contracted dimensions need to match, but first has size {n} in dim {i} and second {m}")
+        if n != m:  # a dim of size 1 is repeated: the other side is summed over it
+            a, b = (a.sum(i, keepdim=True), b) if m == 1 else (a, b.sum(j, keepdim=True))
+    shape_a, shape_b = a._array.shape, b._array.shape
+    n, rows, columns = (
+        math.prod(sizes)
+        for sizes in ([shape_a[i] for i in over_a], [shape_a[i] for i in left], [shape_b[i] for i in right])
+    )
+    product = matmul(reshape(permute(a, left + over_a), rows, n), reshape(permute(b, over_b + right), n, columns))
     return reshape(product, [shape_a[i] for i in left] + [shape_b[i] for i in right])
 
 
+def _plain(dims: Any) -> Any:
+    return dims._array if isinstance(dims, Tensor) else dims
+
+
 def trace(input: Tensor) -> Tensor:
+    if input._array.ndim != 2:
+        raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {input._array.ndim}")
     return input.diagonal().sum()
 
 

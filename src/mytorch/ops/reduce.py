@@ -10,6 +10,7 @@ from ..autograd import record
 from ..dtypes import INT64, to_numpy
 from ..naming import attach, numpy_names
 from ..tensor import Tensor
+from . import either
 from .broadcast import cast
 from .pointwise import maximum, minimum
 
@@ -28,7 +29,10 @@ def axes_of(dim: Any, ndim: int) -> tuple[int, ...] | None:
     dims = (dim,) if isinstance(dim, (int, np.integer)) else tuple(dim)
     if not dims:
         return None
-    return tuple([axis_of(d, ndim) for d in dims])
+    axes = tuple([axis_of(d, ndim) for d in dims])
+    if len(axes) > 1 and len(set(axes)) < len(axes):
+        raise RuntimeError(f"dim {axes[0]} appears multiple times in the list of dims")
+    return axes
 
 
 def axis_of(dim: int, ndim: int) -> int:
@@ -38,13 +42,13 @@ def axis_of(dim: int, ndim: int) -> int:
     return dim % n
 
 
-def spread(g: np.ndarray, shape: tuple[int, ...], axes: tuple[int, ...] | None, keepdim: bool) -> np.ndarray:
+def spread(g: Any, shape: tuple[int, ...], axes: tuple[int, ...] | None, keepdim: bool) -> Any:
     """A reduced gradient repeated (as a view) along the reduced axes."""
     if axes is not None and not keepdim and shape:
-        g = np.expand_dims(g, axes)
+        g = either.unsqueeze(g, axes)
     elif axes is None and keepdim:
         g = g.reshape(())
-    return np.broadcast_to(g, shape)
+    return either.expand(g, shape)
 
 
 @numpy_names
@@ -54,7 +58,7 @@ def sum(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = N
     a = input._array
     shape, axes = a.shape, axes_of(dim, a.ndim)
     out = a.sum(axis=axes if shape else None, keepdims=keepdim, dtype=INT64 if a.dtype.kind in "iub" else None)
-    return record(out, (input,), lambda g: (spread(g, shape, axes, keepdim),))
+    return record(out, (input,), lambda g: (spread(g, shape, axes, keepdim),), again=True)
 
 
 @numpy_names
@@ -74,7 +78,7 @@ def mean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = 
         out = out / n
     else:
         out = np.full_like(out, np.nan)
-    return record(out, (input,), lambda g: (spread(g / n, shape, axes, keepdim),))
+    return record(out, (input,), lambda g: (spread(g / n, shape, axes, keepdim),), again=True)
 
 
 def _extreme(input: Tensor, dim: Any, keepdim: bool, where: Any, whole: Any, pair: Any) -> Any:
@@ -90,14 +94,14 @@ def _extreme(input: Tensor, dim: Any, keepdim: bool, where: Any, whole: Any, pai
             )
         out = whole(a)
 
-        def extreme_backward(g: np.ndarray) -> tuple:
-            hit = a == out  # torch shares the gradient among equals
-            return (hit * (g / np.count_nonzero(hit)).astype(a.dtype),)
+        def extreme_backward(g: np.ndarray, a: np.ndarray, out: np.ndarray) -> tuple:
+            hit = either.values(a) == either.values(out)  # torch shares the gradient among equals
+            return ((g / np.count_nonzero(hit)) * either.like(g, hit),)
 
-        return record(out, (input,), extreme_backward, (input,))
+        return record(out, (input,), extreme_backward, (input,), True, again=True)
     axis = axis_of(dim, a.ndim)
     if not a.ndim:
-        return Extreme(record(a.copy(), (input,), lambda g: (g,)), Tensor(np.zeros((), np.int64)))
+        return Extreme(record(a.copy(), (input,), lambda g: (g,), again=True), Tensor(np.zeros((), np.int64)))
     at = np.expand_dims(where(a, axis=axis), axis)
     out = np.take_along_axis(a, at, axis)
     shape, squeezed = a.shape, out.shape if keepdim else tuple(np.delete(out.shape, axis))
@@ -107,7 +111,12 @@ def _extreme(input: Tensor, dim: Any, keepdim: bool, where: Any, whole: Any, pai
         np.put_along_axis(full, at, g.reshape(at.shape), axis)
         return (full,)
 
-    values = record(out.reshape(squeezed), (input,), extreme_dim_backward)
+    values = record(
+        out.reshape(squeezed),
+        (input,),
+        extreme_dim_backward,
+        forward=lambda x: np.take_along_axis(x, at, axis).reshape(squeezed),
+    )
     return Extreme(values, Tensor(at.reshape(squeezed)))
 
 

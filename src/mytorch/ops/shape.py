@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -28,8 +29,12 @@ def _view(array: np.ndarray, input: Tensor, backward: Any) -> Tensor:
     """NumPy decides whether it could be a view: a fresh copy has a version of its own."""
     a = input._array
     if a.flags.c_contiguous or np.may_share_memory(a, array):
-        return record_view(array, input, backward)
-    return record(array, (input,), lambda g: (backward(g),))
+        return record_view(array, input, backward, again=_reshaped(a.shape))
+    return record(array, (input,), lambda g: (backward(g),), again=_reshaped(a.shape))
+
+
+def _reshaped(shape: tuple) -> Any:
+    return lambda g: (reshape(g, shape),)
 
 
 def reshape(input: Tensor, *sizes: Any, shape: Any = None) -> Tensor:
@@ -96,8 +101,13 @@ def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
     a = input._array
     i, j = axis_of(dim0, a.ndim), axis_of(dim1, a.ndim)
     if not a.ndim:
-        return record_view(a, input, lambda g: g)
-    return record_view(a.swapaxes(i, j), input, lambda g: g.swapaxes(i, j))
+        return record_view(a, input, lambda g: g, lambda x: x)
+
+    def swapped(x: np.ndarray) -> np.ndarray:
+        return x.swapaxes(i, j)
+
+    swapped.__qualname__ = "transpose"  # what grad_fn shows
+    return record_view(swapped(a), input, swapped, swapped)
 
 
 def permute(input: Tensor, *order: Any, dims: Any = None) -> Tensor:
@@ -111,22 +121,43 @@ def permute(input: Tensor, *order: Any, dims: Any = None) -> Tensor:
             f"ordering of dimensions i.e. input.dim() = {a.ndim} is not equal to len(dims) = {len(order)}"
         )
     back = tuple(np.argsort(order).tolist())
-    return record_view(a.transpose(order), input, lambda g: g.transpose(back))
+    return record_view(a.transpose(order), input, lambda g: g.transpose(back), lambda x: x.transpose(order))
+
+
+def _check_moves(source: Any, destination: Any, ndim: int) -> None:
+    moves = [(d,) if isinstance(d, int) else tuple(d) for d in (source, destination)]
+    if len(moves[0]) != len(moves[1]):
+        raise RuntimeError(
+            "movedim: Invalid source or destination dims: source and destination dims must have the same number of "
+            f"elements, but got {moves[0]} and {moves[1]}"
+        )
+    for word, dims in zip(("source", "destination"), moves):
+        places = [axis_of(d, ndim) for d in dims]
+        if len(set(places)) < len(places):
+            raise RuntimeError(f"movedim: repeated dim in `{word}` ({list(dims)})")
 
 
 def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     a = input._array
-    return record_view(np.moveaxis(a, source, destination), input, lambda g: np.moveaxis(g, destination, source))
+    _check_moves(source, destination, a.ndim)
+    if not a.ndim:
+        return record_view(a, input, lambda g: g, lambda x: x)
+    return record_view(
+        np.moveaxis(a, source, destination),
+        input,
+        lambda g: np.moveaxis(g, destination, source),
+        lambda x: np.moveaxis(x, source, destination),
+    )
 
 
 def t(input: Tensor) -> Tensor:
     if input._array.ndim > 2:
         raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {input._array.ndim}D")
-    return record_view(input._array.T, input, lambda g: g.T)
+    return record_view(input._array.T, input, lambda g: g.T, lambda x: x.T)
 
 
 def _all_reversed(input: Tensor) -> Tensor:
-    return record_view(input._array.T, input, lambda g: g.T)
+    return record_view(input._array.T, input, lambda g: g.T, lambda x: x.T)
 
 
 def _matrix_transpose(input: Tensor) -> Tensor:
@@ -150,7 +181,7 @@ def unsqueeze(input: Tensor, dim: int) -> Tensor:
     a = input._array
     axis = axis_of(dim, a.ndim + 1)
     shape = a.shape
-    return record_view(np.expand_dims(a, axis), input, lambda g: g.reshape(shape))
+    return record_view(np.expand_dims(a, axis), input, lambda g: g.reshape(shape), again=_reshaped(shape))
 
 
 def expand(input: Tensor, *sizes: Any, size: Any = None) -> Tensor:
@@ -168,7 +199,7 @@ def expand(input: Tensor, *sizes: Any, size: Any = None) -> Tensor:
             f"({shape[bad - lead] if 0 <= bad - lead < len(shape) else 1}) at non-singleton dimension {bad}.  "
             f"Target sizes: {full}.  Tensor sizes: {list(shape)}"
         ) from None
-    return record_view(out, input, lambda g: unbroadcast(g, shape))
+    return record_view(out, input, lambda g: unbroadcast(g, shape), lambda x: np.broadcast_to(x, full))
 
 
 def expand_as(input: Tensor, other: Tensor) -> Tensor:
@@ -183,16 +214,21 @@ def contiguous(input: Tensor, memory_format: Any = None) -> Tensor:
     a = input._array
     if a.flags.c_contiguous:
         return input
-    return record(np.ascontiguousarray(a), (input,), lambda g: (g,))
+    return record(np.ascontiguousarray(a), (input,), lambda g: (g,), again=True)
 
 
 def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
-    return record(input._array.copy(), (input,), lambda g: (g,))
+    return record(input._array.copy(), (input,), lambda g: (g,), again=True)
 
 
 @numpy_names
 def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
+    if isinstance(tensors, Tensor):
+        raise TypeError("cat(): argument 'tensors' (position 1) must be tuple of Tensors, not Tensor")
     tensors = list(tensors)
+    for i, t in enumerate(tensors):
+        if not isinstance(t, Tensor):
+            raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type(t).__name__}")
     if not tensors:
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
     tensors = _one_dtype([t for t in tensors if t._array.shape != (0,)] or tensors[:1])
@@ -207,7 +243,13 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
         shown = ", ".join(str(list(a.shape)) for a in arrays)
         raise RuntimeError(f"Sizes of tensors must match except in dimension {axis}. Got {shown}") from None
     ends = np.cumsum([a.shape[axis] for a in arrays])[:-1]
-    return record(out, tensors, lambda g: np.split(g, ends, axis))
+
+    def cat_again(g: Tensor) -> list:
+        edges = [0, *ends.tolist(), g._array.shape[axis]]
+        lead = (slice(None),) * axis
+        return [g[(*lead, slice(start, end))] for start, end in pairwise(edges)]
+
+    return record(out, tensors, lambda g: np.split(g, ends, axis), again=cat_again)
 
 
 @numpy_names
@@ -225,7 +267,7 @@ def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
             f"stack expects each tensor to be equal size, but got {list(arrays[0].shape)} at entry 0 and "
             f"{list(arrays[bad].shape)} at entry {bad}"
         ) from None
-    return record(out, tensors, lambda g: list(np.moveaxis(g, axis, 0)))
+    return record(out, tensors, lambda g: list(np.moveaxis(g, axis, 0)), again=lambda g: g.unbind(axis))
 
 
 def _one_dtype(tensors: list[Tensor]) -> list[Tensor]:

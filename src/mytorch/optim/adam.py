@@ -10,6 +10,12 @@ import numpy as np
 from .optimizer import Optimizer, check, counter, pieces, zeros
 
 
+def check_betas(betas: tuple[float, float]) -> None:
+    for place, beta in enumerate(betas):
+        if not 0.0 <= beta < 1.0:
+            raise ValueError(f"Invalid beta parameter at index {place}: {beta}")
+
+
 class Adam(Optimizer):
     """m and v are moving averages of the gradient and its square; w -= lr · m̂ / (√v̂ + eps).
 
@@ -33,9 +39,7 @@ class Adam(Optimizer):
         decoupled_weight_decay: bool = False,
     ):
         check(lr, weight_decay, epsilon=eps)
-        for place, beta in enumerate(betas):
-            if not 0.0 <= beta < 1.0:
-                raise ValueError(f"Invalid beta parameter at index {place}: {beta}")
+        check_betas(betas)
         super().__init__(
             params,
             {

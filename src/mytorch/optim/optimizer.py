@@ -137,6 +137,13 @@ class Optimizer:
             param = params[int(number)]
             self.state[param] = {name: _own(name, value, param) for name, value in values.items()}
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {"defaults": self.defaults, "state": self.state, "param_groups": self.param_groups}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._scratch = {}
+
     def __repr__(self) -> str:
         text = f"{type(self).__name__} ("
         for number, group in enumerate(self.param_groups):

@@ -47,5 +47,11 @@ def test_losses(name):
         value.sum().backward()
         results.append([value, leaf.grad])
     compare(results[0], results[1], 1e-8, 1e-8, name)
-    with pytest.raises(NotImplementedError, match="reduction"):
-        mytorch.nn.MSELoss(size_average=True)
+
+
+@pytest.mark.filterwarnings("ignore:size_average and reduce")
+def test_the_settings_of_old_stand_for_a_reduction():
+    for average in (None, True, False):
+        for reduce in (None, True, False):
+            kinds = [lib.nn.MSELoss(size_average=average, reduce=reduce).reduction for lib in (mytorch, torch)]
+            assert kinds[0] == kinds[1]

@@ -106,7 +106,6 @@ def test_views_share_memory_and_versions():
         x.unsqueeze(0),
         x.permute(1, 0),
         x.detach(),
-        x.data,
         x.split(1)[0],
         x.expand(2, 3),
     ):

@@ -14,6 +14,18 @@ SCHEDULES = {
     "exponential": lambda s, o: s.ExponentialLR(o, 0.9),
     "linear": lambda s, o: s.LinearLR(o, 0.2, 0.9, total_iters=6),
     "cosine": lambda s, o: s.CosineAnnealingLR(o, 7, eta_min=0.01),
+    "multiplicative": lambda s, o: s.MultiplicativeLR(o, lambda epoch: 0.95),
+    "constant": lambda s, o: s.ConstantLR(o, 0.25, total_iters=4),
+    "polynomial": lambda s, o: s.PolynomialLR(o, total_iters=9, power=2.0),
+    "warm-restarts": lambda s, o: s.CosineAnnealingWarmRestarts(o, 4, T_mult=2, eta_min=0.001),
+    "cyclic": lambda s, o: s.CyclicLR(o, 0.01, 0.2, step_size_up=3, step_size_down=5),
+    "cyclic-2": lambda s, o: s.CyclicLR(o, [0.01, 0.02], 0.2, step_size_up=3, mode="triangular2"),
+    "cyclic-exp": lambda s, o: s.CyclicLR(o, 0.01, 0.2, step_size_up=3, mode="exp_range", gamma=0.97),
+    "sequential": lambda s, o: s.SequentialLR(
+        o, [s.ConstantLR(o, 0.1, total_iters=2), s.ExponentialLR(o, 0.9), s.StepLR(o, 2)], milestones=[3, 9]
+    ),
+    "warm-up": lambda s, o: s.SequentialLR(o, [s.LinearLR(o, 0.1), s.CosineAnnealingLR(o, 10)], milestones=[5]),
+    "all-at-once": lambda s, o: s.ChainedScheduler([s.ConstantLR(o, 0.1, total_iters=3), s.ExponentialLR(o, 0.9)]),
     "one-cycle": lambda s, o: s.OneCycleLR(o, max_lr=[0.5, 1.0], total_steps=25),
     "one-cycle-linear": lambda s, o: s.OneCycleLR(
         o, 0.5, epochs=5, steps_per_epoch=5, anneal_strategy="linear", pct_start=0.4, base_momentum=0.7
@@ -156,5 +168,52 @@ def test_wrong_use():
         schedules.StepLR(3, 1)
     with pytest.raises(ValueError, match="Expected 2 lr_lambdas, but got 1"):
         schedules.LambdaLR(made, [lambda epoch: 1.0])
-    with pytest.raises(NotImplementedError, match="CyclicLR"):
-        _ = schedules.CyclicLR
+    with pytest.raises(NotImplementedError, match="NoSuchLR"):
+        _ = schedules.NoSuchLR
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_given_epoch_and_parts_of_one():
+    for name in ("step", "multi-step", "exponential", "linear", "cosine", "lambda", "constant", "polynomial"):
+        rows = []
+        for lib in (mytorch, torch):
+            made = optimizer(lib)
+            schedule = SCHEDULES[name](lib.optim.lr_scheduler, made)
+            for epoch in (3, 1, 7):
+                schedule.step(epoch)
+                rows.append([group["lr"] for group in made.param_groups])
+        assert rows[:3] == [pytest.approx(row, rel=1e-12) for row in rows[3:]], name
+    rows = []
+    for lib in (mytorch, torch):
+        made = optimizer(lib)
+        schedule = lib.optim.lr_scheduler.CosineAnnealingWarmRestarts(made, 3, T_mult=2)
+        for epoch in range(12):
+            for batch in range(4):
+                schedule.step(epoch + batch / 4)
+                rows.append(made.param_groups[0]["lr"])
+    assert rows[:48] == rows[48:]
+
+
+@pytest.mark.filterwarnings("ignore:Detected call")
+def test_averaged_weights_and_their_rate():
+    rows = []
+    for lib in (mytorch, torch):
+        swa = lib.optim.swa_utils
+        model = lib.nn.Sequential(lib.nn.Linear(2, 2), lib.nn.BatchNorm1d(2)).double()
+        averages = [
+            swa.AveragedModel(model),
+            swa.AveragedModel(model, multi_avg_fn=swa.get_ema_multi_avg_fn(0.9), use_buffers=True),
+        ]
+        made = lib.optim.SGD(model.parameters(), lr=0.5)
+        schedule = swa.SWALR(made, swa_lr=0.05, anneal_epochs=4)
+        for step in range(6):
+            for place, p in enumerate(model.parameters()):
+                p.data.fill_(float(step * step + place))
+            for average in averages:
+                average.update_parameters(model)
+            schedule.step()
+            rows.append([made.param_groups[0]["lr"], *(a.module[0].weight[0, 0].item() for a in averages)])
+        x = lib.arange(8).double().reshape(4, 2)
+        swa.update_bn([(x, None), (x * 2, None)], averages[0])
+        rows.append([*averages[0].module[1].running_var.tolist(), averages[0].n_averaged.item()])
+    assert rows[:7] == [pytest.approx(row, rel=1e-12) for row in rows[7:]]

@@ -25,6 +25,23 @@ SETTINGS = {
     "adamw-all": ("AdamW", {"lr": 0.05, "weight_decay": 0.3, "amsgrad": True}),
     "adadelta": ("Adadelta", {}),
     "adadelta-all": ("Adadelta", {"lr": 0.5, "rho": 0.8, "eps": 1e-3, "weight_decay": 0.1}),
+    "adagrad": ("Adagrad", {}),
+    "adagrad-all": (
+        "Adagrad",
+        {"lr": 0.1, "lr_decay": 0.1, "weight_decay": 0.1, "initial_accumulator_value": 0.2, "eps": 1e-3},
+    ),
+    "adamax": ("Adamax", {}),
+    "adamax-all": ("Adamax", {"lr": 0.05, "betas": (0.8, 0.9), "eps": 1e-3, "weight_decay": 0.1, "maximize": True}),
+    "nadam": ("NAdam", {"lr": 0.05}),
+    "nadam-all": ("NAdam", {"lr": 0.05, "weight_decay": 0.1, "momentum_decay": 0.1, "decoupled_weight_decay": True}),
+    "radam": ("RAdam", {"lr": 0.05}),
+    "radam-all": ("RAdam", {"lr": 0.05, "betas": (0.8, 0.9), "weight_decay": 0.1, "eps": 1e-3}),
+    "asgd": ("ASGD", {}),
+    "asgd-all": ("ASGD", {"lr": 0.1, "lambd": 0.1, "alpha": 0.5, "t0": 3, "weight_decay": 0.1}),
+    "rprop": ("Rprop", {}),
+    "rprop-all": ("Rprop", {"lr": 0.1, "etas": (0.4, 1.5), "step_sizes": (0.01, 0.3)}),
+    "adafactor": ("Adafactor", {}),
+    "adafactor-all": ("Adafactor", {"lr": 0.1, "beta2_decay": -0.5, "d": 1.5, "weight_decay": 0.1}),
     "rmsprop": ("RMSprop", {}),
     "rmsprop-all": ("RMSprop", {"momentum": 0.9, "centered": True, "weight_decay": 0.1, "alpha": 0.9}),
 }
@@ -193,8 +210,8 @@ def test_wrong_use_is_told_as_torch_does():
         with pytest.raises(type(mine.value)) as other:
             theirs()
         assert str(mine.value) == str(other.value)
-    with pytest.raises(NotImplementedError, match=r"torch\.optim\.LBFGS"):
-        _ = mytorch.optim.LBFGS
+    with pytest.raises(NotImplementedError, match=r"torch\.optim\.SparseAdam"):
+        _ = mytorch.optim.SparseAdam
 
 
 @given(
@@ -215,3 +232,32 @@ def test_sgd_over_drawn_settings(lr, momentum, decay, nesterov, steps):
         a.step()
         b.step()
     agree(ours, theirs)
+
+
+@pytest.mark.parametrize("search", [None, "strong_wolfe"])
+@pytest.mark.parametrize("options", [{}, {"lr": 0.3, "max_iter": 4, "history_size": 2}])
+def test_lbfgs_on_rosenbrocks_valley(search, options):
+    """A curved valley makes the line search bracket and narrow; every point visited is torch's."""
+    paths = []
+    for lib in (mytorch, torch):
+        p = lib.tensor([-1.2, 1.0], dtype=lib.float64, requires_grad=True)
+        q = lib.tensor([0.5], dtype=lib.float64, requires_grad=True)
+        made = lib.optim.LBFGS([p, q], line_search_fn=search, **options)
+        path = []
+
+        def closure(p=p, q=q, made=made, path=path):
+            made.zero_grad()
+            loss = 100 * (p[1] - p[0] ** 2) ** 2 + (1 - p[0]) ** 2 + (q**4).sum()
+            loss.backward()
+            path.append([*p.tolist(), loss.item()])
+            return loss
+
+        for _ in range(3):
+            made.step(closure)
+        paths.append(path)
+    assert len(paths[0]) == len(paths[1]) > 6
+    # a long path doubles the last digit's difference at every turn
+    np.testing.assert_allclose(paths[0][:35], paths[1][:35], rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(paths[0][-1], paths[1][-1], rtol=1e-2, atol=1e-5)
+    with pytest.raises(TypeError, match="closure"):
+        mytorch.optim.LBFGS([mytorch.ones(1, requires_grad=True)]).step()

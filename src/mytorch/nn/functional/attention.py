@@ -7,14 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from mytorch.autograd import record
-from mytorch.ops.elementwise import unbroadcast
+from mytorch.autograd import record, spelled_out
+from mytorch.ops.broadcast import unbroadcast
+from mytorch.ops.shape import cat
+from mytorch.ops.softmax import softmax, softmax_array
 from mytorch.parallel import in_pieces
 from mytorch.tensor import Tensor
 
-from .activation import softmax, softmax_array
 from .dropout import dropout, keep_mask
 from .linear import linear
+from .pad import pad
+
+__all__ = ["multi_head_attention", "multi_head_attention_forward", "scaled_dot_product_attention"]
 
 
 class _Attention:
@@ -90,8 +94,8 @@ def scaled_dot_product_attention(
 
     A bool mask is True where one may look; a float mask is added to the scores.
     """
-    if enable_gqa:
-        raise NotImplementedError("mytorch has no enable_gqa in scaled_dot_product_attention: repeat key and value")
+    if enable_gqa:  # several query heads share one head of key and value
+        key, value = (t.repeat_interleave(query.shape[-3] // t.shape[-3], -3) for t in (key, value))
     q, k, v = query._array, key._array, value._array
     mask = None if attn_mask is None else attn_mask._array
     if is_causal:
@@ -103,7 +107,7 @@ def scaled_dot_product_attention(
     kernel = _Attention(q, k, v, scale, mask, *_dropped((*lead, q.shape[-2], k.shape[-2]), dropout_p))
     shapes = [(*lead, *a.shape[-2:]) for a in (q, k, v)]
 
-    def attention_backward(g: np.ndarray) -> tuple[np.ndarray | None, ...]:
+    def attention_backward(g: np.ndarray, *_: np.ndarray) -> tuple[np.ndarray | None, ...]:
         gq, gk, gv = (np.empty(shape, g.dtype) for shape in shapes)
         gs = kernel.backward(g, gq, gk, gv)
         grads = [unbroadcast(part, a.shape) for part, a in ((gq, q), (gk, k), (gv, v))]
@@ -115,7 +119,25 @@ def scaled_dot_product_attention(
     learnt = attn_mask if attn_mask is not None and attn_mask._array.dtype != bool else None
     if learnt is not None:
         parents.append(learnt)
-    return record(kernel.forward(), parents, attention_backward, saved=(query, key, value))
+    hidden = None if mask is None or learnt is not None else Tensor(~mask if mask.dtype == bool else mask)
+
+    def plainly(q: Tensor, k: Tensor, v: Tensor, *added: Tensor) -> Tensor:
+        return _plain_attention(q, k, v, scale, added[0] if added else hidden, kernel)
+
+    return record(kernel.forward(), parents, attention_backward, parents, again=spelled_out(plainly))
+
+
+def _plain_attention(q: Tensor, k: Tensor, v: Tensor, scale: float, mask: Tensor | None, kernel: _Attention) -> Tensor:
+    """The same with tensor operations; a bool mask is True where one may NOT look."""
+    scores = q.matmul(k.transpose(-2, -1)) * scale
+    if mask is not None:
+        scores = scores.masked_fill(mask, -math.inf) if mask._array.dtype == bool else scores + mask
+    weights = softmax(scores, -1)
+    if mask is not None and np.isneginf(scores._array).any():
+        weights = weights.masked_fill(Tensor(np.isneginf(scores._array).all(-1, keepdims=True)), 0.0)
+    if kernel.keep is not None:
+        weights = weights * Tensor(kernel.keep.astype(weights._array.dtype)) * kernel.gain
+    return weights.matmul(v)
 
 
 def _dropped(shape: tuple[int, ...], p: float) -> tuple[np.ndarray | None, float]:
@@ -143,7 +165,7 @@ def _self_attention(packed: Tensor, heads: int, mask: np.ndarray | None, p: floa
 
     kernels = in_pieces(forward, n, cost)  # samples do not meet each other
 
-    def self_attention_backward(g: np.ndarray) -> tuple[np.ndarray]:
+    def self_attention_backward(g: np.ndarray, *_: np.ndarray) -> tuple[np.ndarray]:
         grad = np.empty(shape, g.dtype)
         parts = grad.transpose(2, 0, 3, 1, 4)
         g = g.reshape(n, length, heads, shape[-1]).transpose(0, 2, 1, 3)
@@ -155,7 +177,16 @@ def _self_attention(packed: Tensor, heads: int, mask: np.ndarray | None, p: floa
         in_pieces(backward, len(kernels), 2 * cost)
         return (grad.reshape(n, length, width),)
 
-    return record(out.reshape(n, length, width // 3), (packed,), self_attention_backward, saved=(packed,))
+    def plainly(packed: Tensor) -> Tensor:
+        q, k, v = packed.reshape(shape).permute(2, 0, 3, 1, 4).unbind(0)
+        scores = q.matmul(k.transpose(-2, -1)) * (1 / math.sqrt(shape[-1]))
+        weights = softmax(scores if mask is None else scores + Tensor(np.ascontiguousarray(mask)), -1)
+        if keep is not None:
+            weights = weights * Tensor(keep.astype(weights._array.dtype)) * gain
+        return weights.matmul(v).transpose(1, 2).reshape(n, length, width // 3)
+
+    result = out.reshape(n, length, width // 3)
+    return record(result, (packed,), self_attention_backward, (packed,), again=spelled_out(plainly))
 
 
 def multi_head_attention_forward(
@@ -186,8 +217,8 @@ def multi_head_attention_forward(
     is_causal: bool = False,
 ) -> tuple[Tensor, Tensor | None]:
     """torch's function, sequence first: query (L, N, E) or (L, E), key and value (S, N, ...)."""
-    if bias_k is not None or bias_v is not None or add_zero_attn or static_k is not None or static_v is not None:
-        raise NotImplementedError("mytorch has no bias_k, bias_v, add_zero_attn and static_k, static_v in attention")
+    if static_k is not None or static_v is not None:
+        raise NotImplementedError("mytorch has no static_k and static_v in attention: give key and value instead")
     if query.shape[-1] != embed_dim_to_check:
         raise AssertionError(f"was expecting embedding dimension of {embed_dim_to_check}, but got {query.shape[-1]}")
     weights: Any = (q_proj_weight, k_proj_weight, v_proj_weight) if use_separate_proj_weight else in_proj_weight
@@ -202,7 +233,8 @@ def multi_head_attention_forward(
         key_padding_mask = key_padding_mask.unsqueeze(0)
     out, attention = multi_head_attention(
         query, key, value, num_heads, weights, in_proj_bias, out_proj_weight, out_proj_bias,
-        dropout_p if training else 0.0, key_padding_mask, attn_mask, need_weights, average_attn_weights,
+        dropout_p if training else 0.0, key_padding_mask, attn_mask, need_weights, average_attn_weights, bias_k, bias_v,
+        add_zero_attn,
     )  # fmt: skip
     if batched:
         return out.transpose(0, 1), attention
@@ -223,27 +255,37 @@ def multi_head_attention(
     attn_mask: Tensor | None = None,
     need_weights: bool = False,
     average_attn_weights: bool = True,
+    bias_k: Tensor | None = None,
+    bias_v: Tensor | None = None,
+    add_zero_attn: bool = False,
 ) -> tuple[Tensor, Tensor | None]:
     """Batch first: query (N, L, E), key and value (N, S, ...) -> (N, L, E) and, if asked for, the weights.
 
     in_weights is (3E, E), or one matrix each for query, key and value. Masks are torch's: True (or -inf) is
-    where one may NOT look; attn_mask (L, S) or (N*heads, L, S), key_padding_mask (N, S).
+    where one may NOT look; attn_mask (L, S) or (N*heads, L, S), key_padding_mask (N, S). bias_k and bias_v
+    (1, 1, E) are one more key and value for every sample, add_zero_attn adds one of zeros; anyone may look there.
     """
     n, length, width = query.shape
     if width % num_heads:
         raise AssertionError(f"embed_dim {width} not divisible by num_heads {num_heads}")
     mask = _merged_mask(key_padding_mask, attn_mask, n, num_heads, query._array.dtype)
-    same = query is key and key is value and isinstance(in_weights, Tensor)
+    more = int(bias_k is not None) + int(add_zero_attn)
+    if mask is not None and more:
+        mask = pad(mask, (0, more))
+    same = query is key and key is value and isinstance(in_weights, Tensor) and not more
     if same and not need_weights and not (mask is not None and mask.requires_grad):
         shown = None if mask is None else mask._array
         out = _self_attention(linear(query, in_weights, in_bias), num_heads, shown, dropout_p)
         return linear(out, out_weight, out_bias), None
     matrices = in_weights.chunk(3) if isinstance(in_weights, Tensor) else in_weights
     biases = (None,) * 3 if in_bias is None else in_bias.chunk(3)
-    q, k, v = (
-        linear(t, w, b).reshape(n, t.shape[1], num_heads, -1).transpose(1, 2)  # (N, heads, L or S, d)
-        for t, w, b in zip((query, key, value), matrices, biases)
-    )
+    projected = [linear(t, w, b) for t, w, b in zip((query, key, value), matrices, biases)]
+    for i, extra in ((1, bias_k), (2, bias_v)):
+        if extra is not None:
+            projected[i] = cat([projected[i], extra.reshape(1, 1, -1).expand(n, 1, -1)], 1)
+        if add_zero_attn:
+            projected[i] = pad(projected[i], (0, 0, 0, 1))
+    q, k, v = (t.reshape(n, t.shape[1], num_heads, -1).transpose(1, 2) for t in projected)  # (N, heads, L or S, d)
     attention = None
     if need_weights:
         scores = q.matmul(k.transpose(-2, -1)) * (1 / math.sqrt(width // num_heads))

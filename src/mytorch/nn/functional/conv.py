@@ -7,16 +7,23 @@ transposed convolution is the same three in other roles. Blocks of rows keep the
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
-from mytorch.autograd import needs, record
+from mytorch.autograd import needs, recomputed, record, spelled_out
+from mytorch.ops.shape import cat
 from mytorch.parallel import in_pieces
 from mytorch.tensor import Tensor
 
 from .layout import Pair, Window, batch_first, batch_last, padded, pair
+from .pad import pad
+from .rearrange import fold, unfold
+
+__all__ = ["conv2d", "conv_transpose2d"]
 
 _BLOCK = 1 << 20  # numbers in an unfolded block
+_NARROW = 100  # a row of fewer columns is too little for one product: the kernel would be read again for each row
 
 
 def _blocks(rows: slice, row_size: int) -> Iterator[range]:
@@ -57,15 +64,26 @@ def _windows(x: np.ndarray, window: Window, rows: range, columns: int, groups: i
     return seen.reshape(groups, len(rows), kh * shape[3], columns * n)  # still a view, unless rows are dilated
 
 
+def _side_by_side(seen: np.ndarray) -> np.ndarray:
+    """(groups, rows, cells, columns) -> (groups, cells, rows*columns), a copy."""
+    groups, rows, cells, columns = seen.shape
+    return seen.transpose(0, 2, 1, 3).reshape(groups, cells, rows * columns)
+
+
 def correlate(x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None, window: Window, groups: int) -> np.ndarray:
     """x (C, H, W, N) with weight (O, C/groups, kh, kw) -> (O, Ho, Wo, N)."""
     (ho, wo), o, n = window.positions(*x.shape[1:3]), weight.shape[0], x.shape[3]
     out = np.empty((o, ho, wo, n), x.dtype)
-    cells = _cells(weight, groups)
+    cells, flat = _cells(weight, groups), out.reshape(groups, o // groups, ho * wo * n)
 
     def some_rows(piece: slice) -> None:
         for rows in _blocks(piece, weight[0, :, 0].size * groups * wo * n):
-            np.matmul(cells, _windows(x, window, rows, wo, groups), out=_by_row(out, rows, groups))
+            seen = _windows(x, window, rows, wo, groups)
+            if wo * n < _NARROW:
+                part = flat[:, :, rows.start * wo * n : rows.stop * wo * n]
+                np.matmul(cells[:, 0], _side_by_side(seen), out=part)
+            else:
+                np.matmul(cells, seen, out=_by_row(out, rows, groups))
             if bias is not None:
                 out[:, rows.start : rows.stop] += bias[:, None, None, None]
 
@@ -100,12 +118,17 @@ def correlate_weight(g: np.ndarray, x: np.ndarray, shape: tuple[int, ...], windo
     """The gradient of correlate for its weight, from g (O, Ho, Wo, N) and the input x (C, H, W, N)."""
     o, ho, wo, n = g.shape
     _, c, kh, kw = shape
+    flat = g.reshape(groups, o // groups, ho * wo * n)
 
     def some_rows(piece: slice) -> np.ndarray:
         total = np.zeros((groups, o // groups, kh * c * kw), g.dtype)
         for rows in _blocks(piece, c * kw * groups * wo * n):
             seen = _windows(x, window, rows, wo, groups)
-            total += np.matmul(_by_row(g, rows, groups), seen.transpose(0, 1, 3, 2)).sum(1)
+            if wo * n < _NARROW:
+                part = flat[:, :, rows.start * wo * n : rows.stop * wo * n]
+                total += np.matmul(part, _side_by_side(seen).transpose(0, 2, 1))
+            else:
+                total += np.matmul(_by_row(g, rows, groups), seen.transpose(0, 1, 3, 2)).sum(1)
         return total
 
     first, *others = in_pieces(some_rows, ho, g.size * c * kh * kw)
@@ -127,13 +150,13 @@ def conv2d(
     if input.ndim == 3:
         return conv2d(input.unsqueeze(0), weight, bias, stride, padding, dilation, groups).squeeze(0)
     x, w = input._array, weight._array
-    _check(x, w, groups, w.shape[1] * groups, "conv2d")
+    _check(x, w, groups, w.shape[1] * groups, "conv2d", bias)
     if w.shape[0] % groups:
         raise RuntimeError(
             f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got "
             f"weight of size {list(w.shape)} instead"
         )
-    window = Window((w.shape[2], w.shape[3]), pair(stride), pair(dilation))
+    window = _window(w, stride, dilation)
     top, bottom, left, right = _padding(padding, window)
     height, width = x.shape[2] + top + bottom, x.shape[3] + left + right
     if window.span()[0] > height or window.span()[1] > width:
@@ -145,7 +168,7 @@ def conv2d(
     out = correlate(image, w, None if bias is None else bias._array, window, groups)
     wants_x, wants_w, wants_b = needs(input), needs(weight), bias is not None and needs(bias)
 
-    def conv2d_backward(grad: np.ndarray) -> tuple[np.ndarray | None, ...]:
+    def conv2d_backward(grad: np.ndarray, *_: np.ndarray) -> tuple[np.ndarray | None, ...]:
         g = batch_last(grad)
         gx = gw = gb = None
         if wants_x:
@@ -158,7 +181,21 @@ def conv2d(
         return gx, gw, gb
 
     parents = (input, weight) if bias is None else (input, weight, bias)
-    return record(batch_first(out), parents, conv2d_backward, _read(input, image, weight))
+
+    def values() -> np.ndarray:
+        return batch_first(image[:, top : height - bottom, left : width - right])
+
+    def plainly(x: Tensor, weight: Tensor, *bias: Tensor) -> Tensor:
+        x = pad(x, (left, right, top, bottom))
+        parts = [
+            w.reshape(w.shape[0], -1).matmul(unfold(part, window.kernel, window.dilation, 0, window.stride))
+            for w, part in zip(weight.chunk(groups), x.chunk(groups, 1))
+        ]
+        out = (parts[0] if groups == 1 else cat(parts, 1)).reshape(len(x), -1, *window.positions(height, width))
+        return out + bias[0].reshape(-1, 1, 1) if bias else out
+
+    saved = (recomputed(input, values), *parents[1:])
+    return record(batch_first(out), parents, conv2d_backward, saved, again=spelled_out(plainly))
 
 
 def conv_transpose2d(
@@ -176,8 +213,8 @@ def conv_transpose2d(
         one = input.unsqueeze(0)
         return conv_transpose2d(one, weight, bias, stride, padding, output_padding, groups, dilation).squeeze(0)
     x, w = input._array, weight._array
-    _check(x, w, groups, w.shape[0], "conv_transpose2d")
-    window = Window((w.shape[2], w.shape[3]), pair(stride), pair(dilation))
+    _check(x, w, groups, w.shape[0], "conv_transpose2d", bias)
+    window = _window(w, stride, dilation)
     (ph, pw), (oh, ow), (sh, sw) = pair(padding), pair(output_padding), window.stride
     if oh >= max(sh, window.dilation[0]) or ow >= max(sw, window.dilation[1]):
         raise RuntimeError(
@@ -200,7 +237,7 @@ def conv_transpose2d(
         out += bias._array[:, None, None, None]
     wants_x, wants_w, wants_b = needs(input), needs(weight), bias is not None and needs(bias)
 
-    def conv_transpose2d_backward(grad: np.ndarray) -> tuple[np.ndarray | None, ...]:
+    def conv_transpose2d_backward(grad: np.ndarray, *_: np.ndarray) -> tuple[np.ndarray | None, ...]:
         g = padded(batch_last(grad), ph, ph, pw, pw)
         rows, columns = image.shape[1:3]
         gx = gw = gb = None
@@ -213,15 +250,31 @@ def conv_transpose2d(
         return gx, gw, gb
 
     parents = (input, weight) if bias is None else (input, weight, bias)
-    return record(batch_first(out), parents, conv_transpose2d_backward, _read(input, image, weight))
+
+    def plainly(x: Tensor, weight: Tensor, *bias: Tensor) -> Tensor:
+        x = x.reshape(*x.shape[:2], -1)
+        parts = [
+            w.reshape(w.shape[0], -1).t().matmul(part) for w, part in zip(weight.chunk(groups), x.chunk(groups, 1))
+        ]
+        inner = (height - oh, width - ow)  # where the windows end: output_padding comes after them
+        images = [fold(part, inner, window.kernel, window.dilation, 0, window.stride) for part in parts]
+        out = pad(images[0] if groups == 1 else cat(images, 1), (-pw, ow - pw, -ph, oh - ph))
+        return out + bias[0].reshape(-1, 1, 1) if bias else out
+
+    saved = (recomputed(input, lambda: batch_first(image)), *parents[1:])
+    return record(batch_first(out), parents, conv_transpose2d_backward, saved, again=spelled_out(plainly))
 
 
-def _read(input: Tensor, image: np.ndarray, weight: Tensor) -> tuple[Tensor, ...]:
-    """What backward reads: not the input if it was copied, so that the copy alone is kept."""
-    return (input, weight) if np.may_share_memory(input._array, image) else (weight,)
+def _window(w: np.ndarray, stride: Any, dilation: Any) -> Window:
+    window = Window((w.shape[2], w.shape[3]), pair(stride), pair(dilation))
+    if min(window.stride) <= 0:
+        raise RuntimeError(f"non-positive stride is not supported, but got {window.stride}")
+    if min(window.dilation) <= 0:
+        raise RuntimeError(f"dilation should be greater than zero, but got {window.dilation}")
+    return window
 
 
-def _check(x: np.ndarray, w: np.ndarray, groups: int, channels: int, name: str) -> None:
+def _check(x: np.ndarray, w: np.ndarray, groups: int, channels: int, name: str, bias: Tensor | None) -> None:
     if x.ndim != 4:
         raise RuntimeError(
             f"Expected 3D (unbatched) or 4D (batched) input to {name}, but got input of size: {list(x.shape)}"
@@ -233,6 +286,8 @@ def _check(x: np.ndarray, w: np.ndarray, groups: int, channels: int, name: str) 
         )
     if x.dtype != w.dtype:
         raise RuntimeError(f"Input type ({x.dtype}) and weight type ({w.dtype}) should be the same")
+    if bias is not None and bias._array.dtype != x.dtype:
+        raise RuntimeError(f"Input type ({x.dtype}) and bias type ({bias._array.dtype}) should be the same")
 
 
 def _padding(padding: int | Pair | str, window: Window) -> tuple[int, int, int, int]:
@@ -247,4 +302,6 @@ def _padding(padding: int | Pair | str, window: Window) -> tuple[int, int, int, 
     if isinstance(padding, str):
         raise RuntimeError(f"Invalid padding string: {padding!r}, should be one of {{'valid', 'same'}}")
     ph, pw = pair(padding)
+    if min(ph, pw) < 0:
+        raise RuntimeError(f"negative padding is not supported, but got {(ph, pw)}")
     return ph, ph, pw, pw

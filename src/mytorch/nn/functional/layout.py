@@ -8,7 +8,7 @@ order.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -34,16 +34,21 @@ def batch_first(x: np.ndarray) -> np.ndarray:
     return x.transpose(-1, *range(x.ndim - 1))
 
 
-def pair(value: int | tuple[int, ...] | list[int]) -> Pair:
+def pair(value: object) -> Pair:
     """torch's int-or-two-ints arguments."""
+    return numbers(value, 2)
+
+
+def numbers(value: Any, count: int) -> Any:
+    """torch's int-or-several-ints arguments, for `count` dimensions."""
     if isinstance(value, int | np.integer):
-        return int(value), int(value)
-    numbers = tuple(int(v) for v in value)
-    if len(numbers) == 1:
-        return numbers[0], numbers[0]
-    if len(numbers) != 2:
-        raise RuntimeError(f"expected an int or two ints for height and width, but got {tuple(value)}")
-    return numbers[0], numbers[1]
+        return (int(value),) * count
+    found = tuple(int(v) for v in value)
+    if len(found) == 1:
+        return found * count
+    if len(found) != count:
+        raise RuntimeError(f"expected an int or {count} ints, but got {found}")
+    return found
 
 
 class Window(NamedTuple):

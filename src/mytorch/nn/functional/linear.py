@@ -8,6 +8,8 @@ from mytorch import parallel
 from mytorch.autograd import needs, record
 from mytorch.tensor import Tensor
 
+__all__ = ["linear"]
+
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """input (..., in), weight (out, in) or (in,), bias (out,) -> (..., out)."""
@@ -30,17 +32,22 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         out += bias._array
     wants_x, wants_w, wants_b = needs(input), needs(weight), bias is not None and needs(bias)
 
-    def linear_backward(grad: np.ndarray) -> tuple[np.ndarray | None, ...]:
+    def linear_backward(grad: np.ndarray, *_: np.ndarray) -> tuple[np.ndarray | None, ...]:
         g = grad if grad.ndim == 2 else grad.reshape(-1, grad.shape[-1])
         gx = _product(g, w).reshape(shape) if wants_x else None
         gw = _product(g.T, x) if wants_w else None
         gb = g.sum(0) if wants_b else None
         return gx, gw, gb
 
+    def linear_again(grad: Tensor, input: Tensor, weight: Tensor) -> tuple[Tensor | None, ...]:
+        g, x = grad.reshape(-1, grad.shape[-1]), input.reshape(-1, shape[-1])
+        gx = g.matmul(weight).reshape(shape) if wants_x else None
+        return gx, g.t().matmul(x) if wants_w else None, g.sum(0) if wants_b else None
+
     if len(shape) != 2:
         out = out.reshape(*shape[:-1], -1) if out.size else out.reshape(*shape[:-1], w.shape[0])
     parents = (input, weight) if bias is None else (input, weight, bias)
-    return record(out, parents, linear_backward, saved=(input, weight))
+    return record(out, parents, linear_backward, (input, weight), again=linear_again)
 
 
 def _product(a: np.ndarray, b: np.ndarray) -> np.ndarray:

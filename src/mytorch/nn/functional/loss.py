@@ -4,10 +4,22 @@ from __future__ import annotations
 
 import numpy as np
 
-from mytorch.autograd import needs, record
+from mytorch.autograd import needs, record, spelled_out
+from mytorch.ops.composed import xlogy
 from mytorch.tensor import Tensor
 
 from .activation import log_softmax, logsigmoid
+
+__all__ = [
+    "binary_cross_entropy",
+    "binary_cross_entropy_with_logits",
+    "cross_entropy",
+    "kl_div",
+    "l1_loss",
+    "mse_loss",
+    "nll_loss",
+    "smooth_l1_loss",
+]
 
 
 def _reduced(loss: Tensor, reduction: str) -> Tensor:
@@ -76,7 +88,7 @@ def _against_classes(input: Tensor, target: Tensor, ignore_index: int, reduction
     count = 1 if reduction == "sum" else len(x) if counted is None else int(counted.sum())
     value = losses.sum() / (count or np.nan)  # torch: the mean of nothing is nan
 
-    def cross_entropy_backward(g: np.ndarray) -> tuple[np.ndarray]:
+    def cross_entropy_backward(g: np.ndarray, _: np.ndarray) -> tuple[np.ndarray]:
         gx = exps / total
         gx[rows, safe] -= 1
         if counted is not None:
@@ -84,7 +96,11 @@ def _against_classes(input: Tensor, target: Tensor, ignore_index: int, reduction
         gx *= g / (count or 1)
         return (gx,)
 
-    return record(np.asarray(value, x.dtype), (input,), cross_entropy_backward)
+    def plainly(x: Tensor) -> Tensor:
+        return nll_loss(log_softmax(x, 1), target, ignore_index=ignore_index, reduction=reduction)
+
+    out = np.asarray(value, x.dtype)
+    return record(out, (input,), cross_entropy_backward, (input,), again=spelled_out(plainly))
 
 
 def _against_probabilities(
@@ -154,7 +170,11 @@ def nll_loss(
         np.put_along_axis(gx, safe, np.expand_dims(each * (-g / (total or 1)), dim), dim)
         return (gx,)
 
-    return record(value, (input,), nll_loss_backward)
+    def picked(x: np.ndarray) -> np.ndarray:
+        values = -np.take_along_axis(x, safe, dim).squeeze(dim) * each
+        return values if reduction == "none" else np.asarray(values.sum() / (total or 1), x.dtype)
+
+    return record(value, (input,), nll_loss_backward, forward=picked)
 
 
 def mse_loss(
@@ -170,11 +190,16 @@ def mse_loss(
     flat = difference.reshape(-1)
     wants = needs(input), needs(target)
 
-    def mse_loss_backward(g: np.ndarray) -> tuple[np.ndarray | None, ...]:
+    def mse_loss_backward(g: np.ndarray, *_: np.ndarray) -> tuple[np.ndarray | None, ...]:
         gx = difference * (g * (2.0 / count))
         return gx if wants[0] else None, -gx if wants[1] else None
 
-    return record(np.asarray(np.dot(flat, flat) / count, difference.dtype), (input, target), mse_loss_backward)
+    def mse_loss_again(g: Tensor, input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+        gx = (input - target) * (g * (2.0 / count))
+        return gx, -gx
+
+    out = np.asarray(np.dot(flat, flat) / count, difference.dtype)
+    return record(out, (input, target), mse_loss_backward, (input, target), again=mse_loss_again)
 
 
 def l1_loss(
@@ -223,14 +248,18 @@ def binary_cross_entropy(
         value = t * -np.maximum(np.log(p), -100) - (1 - t) * np.maximum(np.log1p(-p), -100)
     wants = needs(input), needs(target)
 
-    def binary_cross_entropy_backward(g: np.ndarray) -> tuple[np.ndarray | None, ...]:
+    def binary_cross_entropy_backward(g: np.ndarray, p: np.ndarray, t: np.ndarray) -> tuple[np.ndarray | None, ...]:
         gp = g * (p - t) / np.maximum(p * (1 - p), 1e-12) if wants[0] else None
         gt = None
         if wants[1]:
             gt = g * (np.maximum(np.log1p(-p), -100) - np.maximum(np.log(p), -100))
         return gp, gt
 
-    loss = record(value, (input, target), binary_cross_entropy_backward, saved=(input, target))
+    def plainly(p: Tensor, t: Tensor) -> Tensor:
+        return -t * p.log().clamp(min=-100) - (1 - t) * (1 - p).log().clamp(min=-100)
+
+    read = (input, target)
+    loss = record(value, read, binary_cross_entropy_backward, read, again=spelled_out(plainly))
     return _reduced(loss if weight is None else loss * weight, reduction)
 
 
@@ -263,9 +292,7 @@ def kl_div(
     if log_target:
         loss = target.exp() * (target - input)
     else:
-        positive = target._array > 0
-        safe = target.masked_fill(Tensor(~positive), 1.0)  # 0 log 0 = 0
-        loss = target * (safe.log() - input)
+        loss = xlogy(target, target) - target * input
     if reduction == "batchmean":
-        return loss.sum() / input.shape[0]
+        return loss.sum() / input.shape[0] if input.ndim else loss.sum()
     return _reduced(loss, reduction)

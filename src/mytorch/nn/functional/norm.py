@@ -6,15 +6,19 @@ is taken after subtracting the mean, since E[x²] - E[x]² loses all digits when
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from mytorch.autograd import needs, record
+from mytorch.autograd import needs, recomputed, record, spelled_out
 from mytorch.parallel import in_pieces
 from mytorch.tensor import Tensor
 
 from .layout import batch_first, batch_last
+from .pad import pad
+
+__all__ = ["batch_norm", "group_norm", "instance_norm", "layer_norm", "local_response_norm", "rms_norm"]
 
 _BLOCK = 1 << 16  # numbers in a block of rows
 
@@ -89,6 +93,12 @@ def batch_norm(
     eps: float = 1e-5,
 ) -> Tensor:
     """input (N, C, ...): each channel by its batch's statistics when training, else by the running ones."""
+    if input.ndim < 2 and not input.numel():
+        return input.clone()
+    if input.ndim < 2:
+        raise RuntimeError(f"batch_norm expects input (N, C, ...), but got {list(input.shape)}")
+    if not input.numel() and not (training and math.prod(input.shape) // max(input.shape[1], 1) == 1):
+        return _nothing(input, weight, bias)
     x = batch_last(input._array)  # (C, ..., N)
     rows = x.reshape(len(x), -1)
     if training:
@@ -117,7 +127,7 @@ def batch_norm(
     shape = x.shape
     parents = tuple(t for t in (input, weight, bias) if t is not None)
 
-    def batch_norm_backward(grad: np.ndarray) -> tuple[np.ndarray | None, ...]:
+    def batch_norm_backward(grad: np.ndarray, *_: np.ndarray) -> tuple[np.ndarray | None, ...]:
         g = batch_last(grad).reshape(len(scale), -1)
         if training:
             gx, along, total = _standardise_backward(g, deviation, inverse, scale)
@@ -130,10 +140,33 @@ def batch_norm(
             grads.append(total[:, 0])
         return tuple(grads)
 
-    saved = () if weight is None else (weight,)
+    middle = mean if training else np.array(running_mean._array[:, None])  # type: ignore[union-attr]
     result = batch_first(out.reshape(shape))
+    fixed = None if training else (Tensor(middle[:, 0]), Tensor(inverse[:, 0]))
+
+    def plainly(x: Tensor, *affine: Tensor) -> Tensor:
+        column = (-1,) + (1,) * (x.ndim - 2)
+        axes = [d for d in range(x.ndim) if d != 1]
+        away = x - (x.mean(axes, keepdim=True) if fixed is None else fixed[0].reshape(column))
+        scale = ((away * away).mean(axes, keepdim=True) + eps).rsqrt() if fixed is None else fixed[1].reshape(column)
+        return _affine(away * scale, [t.reshape(column) for t in affine], weight, bias)
+
+    saved = (recomputed(input, lambda: batch_first((deviation + middle).reshape(shape))), *parents[1:])
     # Only images lie batch last outside this package: features (N, C) leave contiguous.
-    return record(np.ascontiguousarray(result) if result.ndim == 2 else result, parents, batch_norm_backward, saved)
+    result = np.ascontiguousarray(result) if result.ndim == 2 else result
+    return record(result, parents, batch_norm_backward, saved, again=spelled_out(plainly))
+
+
+def _affine(normal: Tensor, given: list[Tensor], weight: Tensor | None, bias: Tensor | None) -> Tensor:
+    """normal * weight + bias with those of the two that there are, as they are `given`."""
+    out = normal if weight is None else normal * given[0]
+    return out if bias is None else out + given[-1]
+
+
+def _nothing(input: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
+    """Of an empty batch: nothing, with gradients of zeros."""
+    column = (-1,) + (1,) * (input.ndim - 2)
+    return _affine(input.clone(), [t.reshape(column) for t in (weight, bias) if t is not None], weight, bias)
 
 
 def _update(running: Tensor, value: np.ndarray, momentum: float) -> None:
@@ -151,13 +184,11 @@ def layer_norm(
 ) -> Tensor:
     """Each sample by the statistics of its last dimensions, which must be normalized_shape."""
     shape, inner = input._array.shape, tuple(normalized_shape)
-    if not inner or shape[len(shape) - len(inner) :] != inner:
-        raise RuntimeError(
-            f"Given normalized_shape={list(inner)}, expected input with shape {['*', *inner]}, but got "
-            f"input of size {list(shape)}"
-        )
+    _check_inner(shape, inner)
+    if not input.numel():
+        return _affine(input.clone(), [t for t in (weight, bias) if t is not None], weight, bias)
     size = int(np.prod(inner))
-    normal, _, _, inverse = _standardise(input._array.reshape(-1, size), eps)  # (R, M)
+    normal, mean, _, inverse = _standardise(input._array.reshape(-1, size), eps)  # (R, M)
     normal *= inverse
     gain = None if weight is None else weight._array.reshape(size)
     out = normal if gain is None else normal * gain
@@ -165,7 +196,7 @@ def layer_norm(
         out = out + bias._array.reshape(size)
     wants_x = needs(input)
 
-    def layer_norm_backward(grad: np.ndarray) -> tuple[np.ndarray | None, ...]:
+    def layer_norm_backward(grad: np.ndarray, *_: np.ndarray) -> tuple[np.ndarray | None, ...]:
         g = grad.reshape(-1, size)
         gx = None
         if wants_x:
@@ -180,7 +211,25 @@ def layer_norm(
         return tuple(grads)
 
     parents = tuple(t for t in (input, weight, bias) if t is not None)
-    return record(out.reshape(shape), parents, layer_norm_backward, () if weight is None else (weight,), out is normal)
+    axes = list(range(len(shape) - len(inner), len(shape)))
+
+    def plainly(x: Tensor, *affine: Tensor) -> Tensor:
+        away = x - x.mean(axes, keepdim=True)
+        normal = away * ((away * away).mean(axes, keepdim=True) + eps).rsqrt()
+        return _affine(normal, list(affine), weight, bias)
+
+    saved = (recomputed(input, lambda: (normal / inverse + mean).reshape(shape)), *parents[1:])
+    if out is normal:  # backward reads it: the result must not share the memory
+        out = normal.copy()
+    return record(out.reshape(shape), parents, layer_norm_backward, saved, again=spelled_out(plainly))
+
+
+def _check_inner(shape: tuple[int, ...], inner: tuple[int, ...]) -> None:
+    if not inner or shape[len(shape) - len(inner) :] != inner:
+        raise RuntimeError(
+            f"Given normalized_shape={list(inner)}, expected input with shape {['*', *inner]}, but got "
+            f"input of size {list(shape)}"
+        )
 
 
 def group_norm(
@@ -191,7 +240,11 @@ def group_norm(
     eps: float = 1e-5,
 ) -> Tensor:
     """input (N, C, ...): each sample's channels in num_groups groups, each by its own statistics."""
+    if input.ndim < 2:
+        raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {input.ndim}")
     n, c = input.shape[:2]
+    if num_groups <= 0:
+        raise RuntimeError(f"Expected num groups to be greater than 0, got {num_groups}")
     if c % num_groups:
         raise RuntimeError(
             f"Expected number of channels in input to be divisible by num_groups, but got input of shape "
@@ -203,3 +256,52 @@ def group_norm(
     if weight is not None:
         out = out * weight.reshape(column)
     return out if bias is None else out + bias.reshape(column)
+
+
+def instance_norm(
+    input: Tensor,
+    running_mean: Tensor | None = None,
+    running_var: Tensor | None = None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    use_input_stats: bool = True,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Tensor:
+    """input (N, C, ...): each channel of each sample by its own statistics: a batch norm of N*C channels."""
+    n, c = input.shape[:2]
+    if use_input_stats and math.prod(input.shape[2:]) <= 1:
+        raise ValueError(f"Expected more than 1 spatial element when training, got input size {input.shape}")
+    means, variances = (None if t is None else Tensor(np.tile(t._array, n)) for t in (running_mean, running_var))
+    repeated = [None if t is None else t.repeat(n) for t in (weight, bias)]
+    rows = input.reshape(1, n * c, *input.shape[2:])
+    out = batch_norm(rows, means, variances, repeated[0], repeated[1], use_input_stats, momentum, eps)
+    if use_input_stats:
+        for running, each in ((running_mean, means), (running_var, variances)):
+            if running is not None and each is not None:  # the mean of what each sample would have made of it
+                running._array[...] = each._array.reshape(n, c).mean(0)
+                running._version[0] += 1
+    return out.reshape(input.shape)
+
+
+def rms_norm(
+    input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None
+) -> Tensor:
+    """Divided by the root of the mean square over the last dimensions, which must be normalized_shape."""
+    inner = tuple(normalized_shape)
+    _check_inner(input._array.shape, inner)
+    axes = list(range(input.ndim - len(inner), input.ndim))
+    small = float(np.finfo(input._array.dtype).eps) if eps is None else eps
+    out = input * ((input * input).mean(axes, keepdim=True) + small).rsqrt()
+    return out if weight is None else out * weight
+
+
+def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:
+    """Divided by a power of the mean square of `size` neighbouring channels."""
+    if input.ndim < 3:
+        raise ValueError(f"Expected 3D or higher dimensionality input (got {input.ndim} dimensions)")
+    if not input.numel():
+        return input
+    squares = pad(input * input, [0, 0] * (input.ndim - 2) + [size // 2, (size - 1) // 2])
+    mean = squares.unfold(1, size, 1).sum(-1) / size
+    return input / (mean * alpha + k) ** beta

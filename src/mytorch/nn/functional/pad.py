@@ -6,8 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mytorch.autograd import record
+from mytorch.autograd import linear, record
 from mytorch.tensor import Tensor
+
+__all__ = ["pad"]
 
 
 def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Tensor:
@@ -34,28 +36,31 @@ def _constant(input: Tensor, sides: list[tuple[int, int]], value: float) -> Tens
     # Where the input lies in the output, and which part of the input that is.
     place = tuple(slice(max(b, 0), size - max(a, 0)) for size, (b, a) in zip(sizes, sides))
     part = tuple(slice(max(-b, 0), n - max(-a, 0)) for n, (b, a) in zip(x.shape, sides))
-    out = np.full(sizes, value, x.dtype)
-    out[place] = x[part]
     shape = x.shape
+
+    def filled(x: np.ndarray, value: float = 0.0) -> np.ndarray:
+        out = np.full(sizes, value, x.dtype)
+        out[place] = x[part]
+        return out
 
     def pad_backward(g: np.ndarray) -> tuple[np.ndarray]:
         gx = np.zeros(shape, g.dtype)
         gx[part] = g[place]
         return (gx,)
 
-    return record(out, (input,), pad_backward)
+    return record(filled(x, value), (input,), pad_backward, forward=filled)
 
 
 def _shown(input: Tensor, axis: int, source: np.ndarray) -> Tensor:
     """The input with its positions along axis replaced by those in source, of which some come several times."""
     shape = input._array.shape
 
-    def pad_backward(g: np.ndarray) -> tuple[np.ndarray]:
+    def pad_backward(g: np.ndarray) -> np.ndarray:
         gx = np.zeros(shape, g.dtype)
         np.add.at(np.moveaxis(gx, axis, 0), source, np.moveaxis(g, axis, 0))
-        return (gx,)
+        return gx
 
-    return record(np.take(input._array, source, axis), (input,), pad_backward)
+    return linear(input, lambda x: np.take(x, source, axis), pad_backward)
 
 
 def _source(size: int, before: int, after: int, mode: str) -> np.ndarray:
@@ -69,12 +74,13 @@ def _source(size: int, before: int, after: int, mode: str) -> np.ndarray:
                 "Padding size should be less than the corresponding input dimension, but got: padding "
                 f"({before}, {after}) at a dimension of size {size}"
             )
-        at = np.abs(at)
+        at = np.abs(at)  # a negative width crops
         return np.where(at >= size, 2 * (size - 1) - at, at)
     if mode == "circular":
-        if before > size or after > size:
+        kept = np.arange(size)[max(-before, 0) : size - max(-after, 0)]  # negative widths crop first
+        if before > size or after > size or not len(kept):
             raise RuntimeError(
                 f"Padding value causes wrapping around more than once: ({before}, {after}) at size {size}"
             )
-        return at % size
+        return kept[np.arange(-max(before, 0), len(kept) + max(after, 0)) % len(kept)]
     raise NotImplementedError(f"Unrecognised padding mode {mode}: use constant, reflect, replicate or circular")

@@ -12,6 +12,8 @@ from mytorch.tensor import Tensor
 
 from .layout import Pair, Window, batch_first, batch_last, padded, pair
 
+__all__ = ["adaptive_avg_pool2d", "avg_pool2d", "max_pool2d"]
+
 
 def _out_size(size: int, kernel: int, stride: int, pad: int, dilation: int, ceil_mode: bool) -> int:
     room = size + 2 * pad - dilation * (kernel - 1) - 1
@@ -34,7 +36,7 @@ class _Pooling:
         ceil_mode: bool,
     ):
         kernel = pair(kernel_size)
-        self.window = Window(kernel, kernel if stride is None or stride == [] else pair(stride), pair(dilation))
+        self.window = Window(kernel, kernel if stride is None or stride in ([], ()) else pair(stride), pair(dilation))
         self.pad = pair(padding)
         if any(s <= 0 for s in self.window.stride):
             raise RuntimeError(f"stride should not be zero, but got {self.window.stride}")
@@ -119,7 +121,12 @@ def max_pool2d(
                 np.multiply(g, winner == number, out=gx[:, down, across])
         return (batch_first(place.inner(gx)),)
 
-    result = record(batch_first(out), (input,), max_pool2d_backward)
+    def largest(values: np.ndarray) -> np.ndarray:
+        """Other values from the places the largest were found at."""
+        v = place.bordered(batch_last(values), 0.0)
+        return batch_first(sum(v[:, d, a] * (winner == number) for number, (d, a) in enumerate(place.taps())))
+
+    result = record(batch_first(out), (input,), max_pool2d_backward, forward=largest)
     if not return_indices:
         return result
     pixel = np.arange(place.size[0] * place.size[1]).reshape(1, *place.size, 1)
@@ -148,10 +155,13 @@ def avg_pool2d(
     x = place.bordered(batch_last(input._array), 0.0)
     shape = x.shape
     share = _share(place, count_include_pad, divisor_override, x.dtype)
-    out = np.zeros((len(x), *place.out, x.shape[3]), x.dtype)
-    for down, across in place.taps():
-        out += x[:, down, across]
-    out *= share
+
+    def averaged(x: np.ndarray) -> np.ndarray:
+        out = np.zeros((len(x), *place.out, x.shape[3]), x.dtype)
+        for down, across in place.taps():
+            out += x[:, down, across]
+        out *= share
+        return batch_first(out)
 
     def avg_pool2d_backward(grad: np.ndarray) -> tuple[np.ndarray]:
         g = batch_last(grad) * share
@@ -163,7 +173,12 @@ def avg_pool2d(
                 gx[:, down, across] = g
         return (batch_first(place.inner(gx)),)
 
-    return record(batch_first(out), (input,), avg_pool2d_backward)
+    return record(
+        averaged(x),
+        (input,),
+        avg_pool2d_backward,
+        forward=lambda values: averaged(place.bordered(batch_last(values), 0.0)),
+    )
 
 
 def _share(place: _Pooling, include_pad: bool, divisor: int | None, dtype: np.dtype) -> np.ndarray:
@@ -183,17 +198,19 @@ def _share(place: _Pooling, include_pad: bool, divisor: int | None, dtype: np.dt
 
 def adaptive_avg_pool2d(input: Tensor, output_size: int | tuple[int | None, int | None]) -> Tensor:
     """The mean of output_size[0] x output_size[1] cells that cover the image and may overlap."""
+    sizes = output_sizes(input, output_size, 2)
     if input.ndim == 3:
         return adaptive_avg_pool2d(input.unsqueeze(0), output_size).squeeze(0)
-    _check_rank(input)
     x = batch_last(input._array)
-    sizes = (output_size, output_size) if isinstance(output_size, int) else tuple(output_size)
     down, across = (_cells(full, full if o is None else o) for full, o in zip(x.shape[1:3], sizes))
     shape = x.shape
-    out = np.empty((shape[0], len(down), len(across), shape[3]), x.dtype)
-    for i, rows in enumerate(down):
-        for j, columns in enumerate(across):
-            x[:, rows, columns].mean((1, 2), out=out[:, i, j])
+
+    def averaged(x: np.ndarray) -> np.ndarray:
+        out = np.empty((shape[0], len(down), len(across), shape[3]), x.dtype)
+        for i, rows in enumerate(down):
+            for j, columns in enumerate(across):
+                x[:, rows, columns].mean((1, 2), out=out[:, i, j])
+        return batch_first(out)
 
     def adaptive_avg_pool2d_backward(grad: np.ndarray) -> tuple[np.ndarray]:
         g = batch_last(grad)
@@ -204,7 +221,23 @@ def adaptive_avg_pool2d(input: Tensor, output_size: int | tuple[int | None, int 
                 gx[:, rows, columns] += (g[:, i, j] * (1.0 / area))[:, None, None]
         return (batch_first(gx),)
 
-    return record(batch_first(out), (input,), adaptive_avg_pool2d_backward)
+    return record(
+        averaged(x), (input,), adaptive_avg_pool2d_backward, forward=lambda values: averaged(batch_last(values))
+    )
+
+
+def output_sizes(input: Tensor, output_size: Any, rank: int) -> tuple[Any, ...]:
+    """What the adaptive pools take: one size or one for each dim, None for the input's own."""
+    if input.ndim not in (rank + 1, rank + 2):
+        kind = ValueError if rank > 1 and input.ndim < rank + 1 else RuntimeError
+        raise kind(f"Input dimension should be at least {rank + 1}, but got input of size {list(input.shape)}")
+    wanted = (output_size,) * rank if isinstance(output_size, int) or output_size is None else tuple(output_size)
+    if len(wanted) != rank:
+        raise RuntimeError(f"adaptive pooling: output_size must be {rank} numbers, but got {wanted}")
+    sizes = tuple(n if o is None else o for n, o in zip(input.shape[-rank:], wanted))
+    if min(sizes) < 0:
+        raise RuntimeError(f"adaptive pooling: elements of output_size must be greater than or equal to 0, not {sizes}")
+    return sizes
 
 
 def _cells(full: int, parts: int) -> list[slice]:

@@ -1,88 +1,48 @@
-"""Every layer, one topic a file."""
+"""Every layer, one topic per file; each file lists its layers in __all__."""
 
-from .activation import (
-    ELU,
-    GELU,
-    LeakyReLU,
-    LogSigmoid,
-    LogSoftmax,
-    ReLU,
-    ReLU6,
-    Sigmoid,
-    SiLU,
-    Softmax,
-    Softplus,
-    Tanh,
+# ruff: noqa: F403
+from . import (
+    activation,
+    attention,
+    container,
+    conv,
+    distance,
+    dropout,
+    embedding,
+    lazy,
+    linear,
+    loss,
+    margin,
+    normalization,
+    padding,
+    pooling,
+    rnn,
+    rnn_cell,
+    shape,
+    transformer,
 )
-from .attention import MultiheadAttention
-from .container import ModuleDict, ModuleList, ParameterList, Sequential
-from .conv import Conv2d, ConvTranspose2d
-from .dropout import Dropout, Dropout2d
-from .embedding import Embedding
-from .linear import Identity, Linear
-from .loss import (
-    BCELoss,
-    BCEWithLogitsLoss,
-    CrossEntropyLoss,
-    KLDivLoss,
-    L1Loss,
-    MSELoss,
-    NLLLoss,
-    SmoothL1Loss,
-)
+from .activation import *
+from .attention import *
+from .container import *
+from .conv import *
+from .distance import *
+from .dropout import *
+from .embedding import *
+from .lazy import *
+from .linear import *
+from .loss import *
+from .margin import *
 from .module import Module
-from .normalization import BatchNorm1d, BatchNorm2d, GroupNorm, LayerNorm
-from .pooling import AdaptiveAvgPool2d, AvgPool2d, MaxPool2d
-from .rnn import LSTM
-from .shape import Flatten, Unflatten, Upsample, ZeroPad2d
-from .transformer import TransformerEncoder, TransformerEncoderLayer
+from .normalization import *
+from .padding import *
+from .pooling import *
+from .rnn import *
+from .rnn_cell import *
+from .shape import *
+from .transformer import *
 
-__all__ = [
-    "ELU",
-    "GELU",
-    "LSTM",
-    "AdaptiveAvgPool2d",
-    "AvgPool2d",
-    "BCELoss",
-    "BCEWithLogitsLoss",
-    "BatchNorm1d",
-    "BatchNorm2d",
-    "Conv2d",
-    "ConvTranspose2d",
-    "CrossEntropyLoss",
-    "Dropout",
-    "Dropout2d",
-    "Embedding",
-    "Flatten",
-    "GroupNorm",
-    "Identity",
-    "KLDivLoss",
-    "L1Loss",
-    "LayerNorm",
-    "LeakyReLU",
-    "Linear",
-    "LogSigmoid",
-    "LogSoftmax",
-    "MSELoss",
-    "MaxPool2d",
-    "Module",
-    "ModuleDict",
-    "ModuleList",
-    "MultiheadAttention",
-    "NLLLoss",
-    "ParameterList",
-    "ReLU",
-    "ReLU6",
-    "Sequential",
-    "SiLU",
-    "Sigmoid",
-    "SmoothL1Loss",
-    "Softmax",
-    "Softplus",
-    "Tanh",
-    "TransformerEncoder",
-    "TransformerEncoderLayer",
-    "Unflatten",
-    "Upsample",
-    "ZeroPad2d",
-]
+_FILES = (
+    *(activation, attention, container, conv, distance, dropout, embedding, lazy, linear, loss, margin),
+    *(normalization, padding, pooling, rnn, rnn_cell, shape, transformer),
+)
+__all__ = ["Module", *(name for file in _FILES for name in file.__all__)]

@@ -13,6 +13,8 @@ from mytorch.tensor import Tensor
 from .linear import Linear
 from .module import Module
 
+__all__ = ["MultiheadAttention"]
+
 
 class NonDynamicallyQuantizableLinear(Linear):
     """A Linear under the name torch prints inside MultiheadAttention."""
@@ -36,8 +38,6 @@ class MultiheadAttention(Module):
         dtype: Any = None,
     ):
         super().__init__()
-        if add_bias_kv or add_zero_attn:
-            raise NotImplementedError("mytorch's MultiheadAttention has no add_bias_kv and no add_zero_attn")
         if embed_dim <= 0 or num_heads <= 0:
             raise ValueError(
                 f"embed_dim and num_heads must be greater than 0, got embed_dim={embed_dim} "
@@ -58,6 +58,10 @@ class MultiheadAttention(Module):
         offset = Parameter(empty((3 * embed_dim,), dtype=dtype)) if bias else None
         self.register_parameter("in_proj_bias", offset)
         self.out_proj = NonDynamicallyQuantizableLinear(embed_dim, embed_dim, bias=bias, dtype=dtype)
+        for part in ("k", "v"):  # one more key and value for every sample
+            more = Parameter(empty((1, 1, embed_dim), dtype=dtype)) if add_bias_kv else None
+            self.register_parameter(f"bias_{part}", more)
+        self.add_zero_attn = add_zero_attn
         self._reset_parameters()
 
     def _weights(self) -> Any:
@@ -72,6 +76,9 @@ class MultiheadAttention(Module):
         if self.in_proj_bias is not None:
             init.zeros_(self.in_proj_bias)
             init.zeros_(self.out_proj.bias)
+        if self.bias_k is not None:
+            init.xavier_normal_(self.bias_k)
+            init.xavier_normal_(self.bias_v)
 
     def forward(
         self,
@@ -105,6 +112,9 @@ class MultiheadAttention(Module):
             attn_mask,
             need_weights,
             average_attn_weights,
+            self.bias_k,
+            self.bias_v,
+            self.add_zero_attn,
         )
         if not batched:
             return output.squeeze(0), None if weights is None else weights.squeeze(0)

@@ -12,6 +12,8 @@ from mytorch.tensor import Tensor
 
 from .module import Module, indent
 
+__all__ = ["ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"]
+
 
 def _position(index: Any, length: int) -> int:
     position = operator.index(index)
@@ -199,6 +201,63 @@ class ParameterList(_Numbered):
             size = "x".join(str(length) for length in parameter.shape)  # type: ignore[union-attr]
             kind = str(parameter.dtype)  # type: ignore[union-attr]
             lines.append(f"  ({name}): Parameter containing: [{kind} of size {size}]")
+        return "\n".join(lines)
+
+
+class ParameterDict(Module):
+    """A dict of parameters (tensors become parameters) that the module they are in finds."""
+
+    def __init__(self, parameters: Any = None):
+        super().__init__()
+        self.update(parameters or {})
+
+    def __getitem__(self, key: str) -> Any:
+        return self._parameters[key]
+
+    def __setitem__(self, key: str, parameter: Any) -> None:
+        self.register_parameter(str(key), _parameter(parameter))
+
+    def __delitem__(self, key: str) -> None:
+        del self._parameters[key]
+
+    def __len__(self) -> int:
+        return len(self._parameters)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._parameters)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._parameters
+
+    def get(self, key: str, default: Any = None) -> Any:
+        return self._parameters.get(key, default)
+
+    def keys(self) -> Iterable[str]:
+        return self._parameters.keys()
+
+    def values(self) -> Iterable[Any]:
+        return self._parameters.values()
+
+    def items(self) -> Iterable[tuple[str, Any]]:
+        return self._parameters.items()
+
+    def pop(self, key: str) -> Any:
+        parameter = self[key]
+        del self[key]
+        return parameter
+
+    def clear(self) -> None:
+        self._parameters.clear()
+
+    def update(self, parameters: Any) -> None:
+        for name, parameter in parameters.items() if hasattr(parameters, "items") else parameters:
+            self[name] = parameter
+
+    def extra_repr(self) -> str:
+        lines = []
+        for name, parameter in self._parameters.items():
+            size = "x".join(str(length) for length in parameter.shape)  # type: ignore[union-attr]
+            lines.append(f"  ({name}): Parameter containing: [torch.{parameter.type()[6:]} of size {size}]")  # type: ignore[union-attr]
         return "\n".join(lines)
 
 

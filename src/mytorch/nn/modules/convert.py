@@ -78,7 +78,9 @@ class Conversion:
                     tensor.grad = Tensor(tensor.grad._array.astype(target, copy=False))
 
     def type(self: Self, dst_type: Any) -> Self:
-        return self.to(dst_type)
+        from mytorch.legacy import dtype_of
+
+        return self.to(dtype_of(dst_type))
 
     def float(self: Self) -> Self:
         self._cast(dtypes.float32)
@@ -95,5 +97,17 @@ class Conversion:
         dtypes.require_cpu("cuda")
         return self
 
+    def half(self: Self) -> Self:
+        self._cast(dtypes.float16)
+        return self
+
+    def bfloat16(self: Self) -> Self:
+        self._cast(dtypes.bfloat16)
+        return self
+
+    def compile(self, *args: Any, **kwargs: Any) -> None:
+        """Nothing to compile."""
+
     def share_memory(self: Self) -> Self:
-        raise NotImplementedError("mytorch has no 'Module.share_memory'; see docs/mytorch.md")
+        """The module itself: threads share it already, and processes are not started."""
+        return self

@@ -8,6 +8,7 @@ from typing import Any
 from mytorch.nn.parameter import Parameter
 from mytorch.tensor import Tensor
 
+from .backward_hook import BackwardHooks
 from .convert import Conversion
 from .state import State
 from .traverse import Traversal
@@ -50,6 +51,8 @@ class Module(Traversal, State, Conversion):
             _modules={},
             _forward_hooks={},
             _forward_pre_hooks={},
+            _backward_hooks={},
+            _backward_pre_hooks={},
         )
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
@@ -58,7 +61,7 @@ class Module(Traversal, State, Conversion):
         )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if self._forward_hooks or self._forward_pre_hooks:
+        if self._forward_hooks or self._forward_pre_hooks or self._backward_hooks or self._backward_pre_hooks:
             return self._call_with_hooks(args, kwargs)
         return self.forward(*args, **kwargs)
 
@@ -74,11 +77,18 @@ class Module(Traversal, State, Conversion):
                 changed = hook(self, args)
                 if changed is not None:
                     args = changed if isinstance(changed, tuple) else (changed,)
+        watch = None
+        if self._backward_hooks or self._backward_pre_hooks:
+            hooks = [[hook for hook, _ in table.values()] for table in (self._backward_hooks, self._backward_pre_hooks)]
+            watch = BackwardHooks(self, *hooks)
+            args = watch.watch_inputs(args)
         result = self.forward(*args, **kwargs)
         for hook, with_kwargs in list(self._forward_hooks.values()):
             changed = hook(self, args, kwargs, result) if with_kwargs else hook(self, args, result)
             if changed is not None:
                 result = changed
+        if watch is not None:
+            watch.watch_outputs(result)
         return result
 
     def register_forward_hook(
@@ -95,8 +105,15 @@ class Module(Traversal, State, Conversion):
         """`hook(module, args)` runs before forward; a value it returns replaces the arguments."""
         return _add_hook(self._forward_pre_hooks, hook, prepend, with_kwargs)
 
-    def register_full_backward_hook(self, *args: Any, **kwargs: Any) -> RemovableHandle:
-        raise NotImplementedError("mytorch has no 'register_full_backward_hook'; see docs/mytorch.md")
+    def register_full_backward_hook(self, hook: Callable, prepend: bool = False) -> RemovableHandle:
+        """`hook(module, grad_input, grad_output)` runs in backward; a value it returns replaces grad_input."""
+        return _add_hook(self._backward_hooks, hook, prepend, False)
+
+    register_backward_hook = register_full_backward_hook  # its name of old
+
+    def register_full_backward_pre_hook(self, hook: Callable, prepend: bool = False) -> RemovableHandle:
+        """`hook(module, grad_output)` runs before; a value it returns replaces grad_output."""
+        return _add_hook(self._backward_pre_hooks, hook, prepend, False)
 
     # attributes
 

@@ -1,4 +1,4 @@
-"""BatchNorm1d/2d, LayerNorm and GroupNorm: parameters and running statistics around the functional forms."""
+"""Batch, instance, layer, group and RMS norm: parameters and running statistics around the functional forms."""
 
 from __future__ import annotations
 
@@ -14,12 +14,22 @@ from mytorch.tensor import Tensor
 
 from .module import Module
 
+__all__ = [
+    "BatchNorm1d",
+    "BatchNorm2d",
+    "BatchNorm3d",
+    "GroupNorm",
+    "InstanceNorm1d",
+    "InstanceNorm2d",
+    "InstanceNorm3d",
+    "LayerNorm",
+    "LocalResponseNorm",
+    "RMSNorm",
+]
 
-class _BatchNorm(Module):
-    """Normalises each channel by the batch's statistics in training, by the running ones in eval.
 
-    running = (1 - momentum) · running + momentum · batch, the variance unbiased; None averages all batches.
-    """
+class _NormBase(Module):
+    """Parameters and running statistics, one of each per channel."""
 
     ranks: tuple[int, ...]
 
@@ -38,10 +48,13 @@ class _BatchNorm(Module):
         super().__init__()
         self.num_features, self.eps, self.momentum = num_features, eps, momentum
         self.affine, self.track_running_stats = affine, track_running_stats
-        shape = (num_features,)
-        self.register_parameter("weight", Parameter(ones(shape, dtype=dtype)) if affine else None)
-        self.register_parameter("bias", Parameter(zeros(shape, dtype=dtype)) if affine and bias else None)
-        kept = track_running_stats
+        self._make_state(affine, affine and bias, dtype)
+
+    def _make_state(self, weight: bool, bias: bool, dtype: Any) -> None:
+        shape = (self.num_features,)
+        self.register_parameter("weight", Parameter(ones(shape, dtype=dtype)) if weight else None)
+        self.register_parameter("bias", Parameter(zeros(shape, dtype=dtype)) if bias else None)
+        kept = self.track_running_stats
         self.register_buffer("running_mean", zeros(shape, dtype=dtype) if kept else None)
         self.register_buffer("running_var", ones(shape, dtype=dtype) if kept else None)
         self.register_buffer("num_batches_tracked", Tensor(np.array(0, np.int64)) if kept else None)
@@ -56,10 +69,26 @@ class _BatchNorm(Module):
         self.reset_running_stats()
         _reset_affine(self)
 
-    def forward(self, input: Tensor) -> Tensor:
+    def _check_rank(self, input: Tensor) -> None:
         if input._array.ndim not in self.ranks:
             wanted = " or ".join(f"{rank}D" for rank in self.ranks)
             raise ValueError(f"expected {wanted} input (got {input._array.ndim}D input)")
+
+    def extra_repr(self) -> str:
+        return (
+            f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
+            f"bias={self.bias is not None}, track_running_stats={self.track_running_stats}"
+        )
+
+
+class _BatchNorm(_NormBase):
+    """Normalises each channel by the batch's statistics in training, by the running ones in eval.
+
+    running = (1 - momentum) · running + momentum · batch, the variance unbiased; None averages all batches.
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        self._check_rank(input)
         mean, var, factor = self.running_mean, self.running_var, self.momentum
         if self.training and mean is not None:
             count = self.num_batches_tracked
@@ -71,12 +100,6 @@ class _BatchNorm(Module):
             input, mean, var, self.weight, self.bias, use_batch, 0.0 if factor is None else factor, self.eps
         )
 
-    def extra_repr(self) -> str:
-        return (
-            f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
-            f"bias={self.bias is not None}, track_running_stats={self.track_running_stats}"
-        )
-
 
 class BatchNorm1d(_BatchNorm):
     ranks = (2, 3)
@@ -84,6 +107,52 @@ class BatchNorm1d(_BatchNorm):
 
 class BatchNorm2d(_BatchNorm):
     ranks = (4,)
+
+
+class BatchNorm3d(_BatchNorm):
+    ranks = (5,)
+
+
+class _InstanceNorm(_NormBase):
+    """Normalises each channel of each sample by its own statistics; without parameters unless asked for (affine)."""
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float = 0.1,
+        affine: bool = False,
+        track_running_stats: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+        *,
+        bias: bool = True,
+    ):
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, dtype=dtype, bias=bias)
+
+    def forward(self, input: Tensor) -> Tensor:
+        self._check_rank(input)
+        alone = input._array.ndim == self.ranks[0]  # without a batch dimension
+        x = input.unsqueeze(0) if alone else input
+        if x.shape[1] != self.num_features and self.affine:
+            raise ValueError(f"expected input's size at dim=1 to match num_features ({self.num_features})")
+        own = self.training or not self.track_running_stats
+        running = (self.running_mean, self.running_var)
+        momentum = 0.0 if self.momentum is None else self.momentum
+        out = F.instance_norm(x, *running, self.weight, self.bias, own, momentum, self.eps)
+        return out.squeeze(0) if alone else out
+
+
+class InstanceNorm1d(_InstanceNorm):
+    ranks = (2, 3)
+
+
+class InstanceNorm2d(_InstanceNorm):
+    ranks = (3, 4)
+
+
+class InstanceNorm3d(_InstanceNorm):
+    ranks = (4, 5)
 
 
 class LayerNorm(Module):
@@ -147,6 +216,47 @@ class GroupNorm(Module):
     def extra_repr(self) -> str:
         affine = f"affine={self.affine}, bias={self.bias is not None}"
         return f"{self.num_groups}, {self.num_channels}, eps={self.eps}, {affine}"
+
+
+class RMSNorm(Module):
+    """Divides by the root of the mean square over the last dimensions."""
+
+    def __init__(
+        self,
+        normalized_shape: Any,
+        eps: float | None = None,
+        elementwise_affine: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ):
+        super().__init__()
+        shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+        self.normalized_shape, self.eps, self.elementwise_affine = shape, eps, elementwise_affine
+        self.register_parameter("weight", Parameter(ones(shape, dtype=dtype)) if elementwise_affine else None)
+
+    def reset_parameters(self) -> None:
+        if self.weight is not None:
+            init.ones_(self.weight)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.rms_norm(input, self.normalized_shape, self.weight, self.eps)
+
+    def extra_repr(self) -> str:
+        return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
+
+
+class LocalResponseNorm(Module):
+    """Divides by what the neighbouring channels do."""
+
+    def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0):
+        super().__init__()
+        self.size, self.alpha, self.beta, self.k = size, alpha, beta, k
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.local_response_norm(input, self.size, self.alpha, self.beta, self.k)
+
+    def extra_repr(self) -> str:
+        return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
 
 
 def _reset_affine(module: Any) -> None:

@@ -1,12 +1,34 @@
 """Gradient clipping, and all parameters as one vector."""
 
+import importlib
+from typing import Any
+
+from mytorch.absent import is_absent
+from mytorch.absent import module as absent_module
+from mytorch.dtypes import unsupported
+
+from . import rnn
 from .clip_grad import clip_grad_norm_, clip_grad_value_, get_total_norm
+from .clip_grad import clip_grad_norm_ as clip_grad_norm  # its name of old
 from .convert_parameters import parameters_to_vector, vector_to_parameters
 
 __all__ = [
+    "clip_grad_norm",
     "clip_grad_norm_",
     "clip_grad_value_",
     "get_total_norm",
     "parameters_to_vector",
+    "rnn",
     "vector_to_parameters",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """weight_norm and spectral_norm are built on modules, which need nn.utils.rnn: they are imported when asked for."""
+    later = ("remove_spectral_norm", "remove_weight_norm", "spectral_norm", "weight_norm")
+    if name == "parametrizations" or name in later:
+        made = importlib.import_module("mytorch.nn.utils.reparametrized")
+        return made if name == "parametrizations" else getattr(made, name)
+    if is_absent(f"torch.nn.utils.{name}"):
+        return absent_module(f"torch.nn.utils.{name}")
+    raise unsupported(f"torch.nn.utils.{name}")

@@ -9,7 +9,7 @@ from typing import Any
 
 from mytorch.optim.optimizer import Optimizer
 
-from .scheduler import LRScheduler
+from .scheduler import LRScheduler, per_group
 
 
 class LambdaLR(LRScheduler):
@@ -45,6 +45,9 @@ class StepLR(LRScheduler):
             return self._current()
         return [lr * self.gamma for lr in self._current()]
 
+    def _get_closed_form_lr(self) -> list[float]:
+        return [base * self.gamma ** (self.last_epoch // self.step_size) for base in self.base_lrs]
+
 
 class MultiStepLR(LRScheduler):
     """Times gamma at each of the milestones."""
@@ -55,6 +58,10 @@ class MultiStepLR(LRScheduler):
 
     def get_lr(self) -> list[float]:
         return [lr * self.gamma ** self.milestones.get(self.last_epoch, 0) for lr in self._current()]
+
+    def _get_closed_form_lr(self) -> list[float]:
+        passed = sum(count for epoch, count in self.milestones.items() if epoch <= self.last_epoch)
+        return [base * self.gamma**passed for base in self.base_lrs]
 
 
 class ExponentialLR(LRScheduler):
@@ -68,6 +75,67 @@ class ExponentialLR(LRScheduler):
         if self._is_initial:
             return self._current()
         return [lr * self.gamma for lr in self._current()]
+
+    def _get_closed_form_lr(self) -> list[float]:
+        return [base * self.gamma**self.last_epoch for base in self.base_lrs]
+
+
+class MultiplicativeLR(LRScheduler):
+    """Times lr_lambda(epoch), every epoch."""
+
+    def __init__(self, optimizer: Optimizer, lr_lambda: Callable | list[Callable], last_epoch: int = -1) -> None:
+        self.lr_lambdas = per_group(lr_lambda, optimizer.param_groups, "lr_lambda")
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[float]:
+        if self._is_initial:
+            return self._current()
+        return [lr * factor(self.last_epoch) for lr, factor in zip(self._current(), self.lr_lambdas)]
+
+    def state_dict(self) -> dict[str, Any]:
+        """Without the functions: they are code, not state."""
+        return super().state_dict() | {"lr_lambdas": [None] * len(self.lr_lambdas)}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        super().load_state_dict({**state_dict, "lr_lambdas": self.lr_lambdas})
+
+
+class ConstantLR(LRScheduler):
+    """Times factor for the first total_iters epochs."""
+
+    def __init__(self, optimizer: Optimizer, factor: float = 1.0 / 3, total_iters: int = 5, last_epoch: int = -1):
+        if not 0 <= factor <= 1:
+            raise ValueError(f"Constant multiplicative factor expected to be between 0 and 1, but got {factor}")
+        self.factor, self.total_iters = factor, total_iters
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[float]:
+        if self.last_epoch == 0:
+            return [lr * self.factor for lr in self._current()]
+        if self.last_epoch != self.total_iters:
+            return self._current()
+        return [lr * (1.0 / self.factor) for lr in self._current()]
+
+    def _get_closed_form_lr(self) -> list[float]:
+        return [base * (self.factor if self.last_epoch < self.total_iters else 1) for base in self.base_lrs]
+
+
+class PolynomialLR(LRScheduler):
+    """(1 - epoch / total_iters)^power times the first rate, and zero after that."""
+
+    def __init__(self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1):
+        self.total_iters, self.power = total_iters, power
+        super().__init__(optimizer, last_epoch)
+
+    def get_lr(self) -> list[float]:
+        if self._is_initial or self.last_epoch > self.total_iters:
+            return self._current()
+        left, before = 1 - self.last_epoch / self.total_iters, 1 - (self.last_epoch - 1) / self.total_iters
+        return [lr * (left / before) ** self.power for lr in self._current()]
+
+    def _get_closed_form_lr(self) -> list[float]:
+        left = 1.0 - min(self.total_iters, self.last_epoch) / self.total_iters
+        return [base * left**self.power for base in self.base_lrs]
 
 
 class LinearLR(LRScheduler):
@@ -97,6 +165,11 @@ class LinearLR(LRScheduler):
         before = self.total_iters * self.start_factor + (self.last_epoch - 1) * rise
         return [lr * (1.0 + rise / before) for lr in self._current()]
 
+    def _get_closed_form_lr(self) -> list[float]:
+        part = min(self.total_iters, self.last_epoch) / self.total_iters
+        factor = self.start_factor + (self.end_factor - self.start_factor) * part
+        return [base * factor for base in self.base_lrs]
+
 
 class CosineAnnealingLR(LRScheduler):
     """Half a cosine from the first rate down to eta_min in T_max epochs, and up again."""
@@ -114,3 +187,7 @@ class CosineAnnealingLR(LRScheduler):
             return [lr + (base - low) * rise for lr, base in zip(self._current(), self.base_lrs)]
         ratio = (1 + math.cos(math.pi * epoch / self.T_max)) / (1 + math.cos(math.pi * (epoch - 1) / self.T_max))
         return [ratio * (lr - low) + low for lr in self._current()]
+
+    def _get_closed_form_lr(self) -> list[float]:
+        part = (1 + math.cos(math.pi * self.last_epoch / self.T_max)) / 2
+        return [self.eta_min + (base - self.eta_min) * part for base in self.base_lrs]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mytorch.optim.optimizer import Optimizer
+from mytorch.tensor import Tensor
 
 
 class LRScheduler:
@@ -24,8 +25,11 @@ class LRScheduler:
                 )
         self.base_lrs = [group["initial_lr"] for group in optimizer.param_groups]
         self.last_epoch = last_epoch
-        self._is_initial = True
         self._step_count = 0
+        self._first_step()
+
+    def _first_step(self) -> None:
+        self._is_initial = True
         self.step()
         self._is_initial = False
 
@@ -36,12 +40,21 @@ class LRScheduler:
         return self._last_lr
 
     def step(self, epoch: int | None = None) -> None:
-        if epoch is not None:
-            raise NotImplementedError("mytorch has no epoch in a scheduler's step(): call step() once an epoch")
+        """One epoch on; or, as of old, to a given epoch: then the rate is computed from the first one."""
         self._step_count += 1
-        self.last_epoch += 1
-        for group, lr in zip(self.optimizer.param_groups, self.get_lr()):
-            group["lr"] = lr
+        if epoch is None:
+            self.last_epoch += 1
+            self._set(self.get_lr())
+        else:
+            self.last_epoch = epoch
+            self._set(self._get_closed_form_lr() if hasattr(self, "_get_closed_form_lr") else self.get_lr())
+
+    def _set(self, rates: list[float]) -> None:
+        for group, lr in zip(self.optimizer.param_groups, rates):
+            if isinstance(group["lr"], Tensor):  # a rate that is a tensor stays that tensor
+                group["lr"].fill_(float(lr))
+            else:
+                group["lr"] = lr
         self._last_lr = self._current()
 
     def _current(self) -> list[float]:

@@ -40,3 +40,14 @@ def default_collate(batch: Sequence[Any]) -> Any:
         "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; "
         f"found {type(first)}: give a collate_fn"
     )
+
+
+def default_convert(sample: Any) -> Any:
+    """One sample as it is, with arrays made tensors."""
+    if isinstance(sample, np.ndarray):
+        return Tensor(sample)
+    if isinstance(sample, tuple | list):
+        return type(sample)(default_convert(part) for part in sample)
+    if isinstance(sample, dict):
+        return {key: default_convert(part) for key, part in sample.items()}
+    return sample

@@ -46,6 +46,27 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
         return len(self.tensors[0])
 
 
+class StackDataset(Dataset[Any]):
+    """Datasets of the same length side by side: item i is the tuple, or by keyword the dict, of their items i."""
+
+    def __init__(self, *args: Any, **kwargs: Any):
+        if bool(args) == bool(kwargs):
+            raise ValueError("At least one dataset should be passed, by position or by keyword and not by both")
+        self.datasets: Any = args or kwargs
+        lengths = {len(dataset) for dataset in args or kwargs.values()}
+        if len(lengths) > 1:
+            raise ValueError("Size mismatch between datasets")
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(self.datasets, dict):
+            return {name: dataset[index] for name, dataset in self.datasets.items()}
+        return tuple(dataset[index] for dataset in self.datasets)
+
+    def __len__(self) -> int:
+        first = next(iter(self.datasets.values())) if isinstance(self.datasets, dict) else self.datasets[0]
+        return len(first)
+
+
 class Subset(Dataset[Item]):
     """The items of a dataset at the given indices."""
 

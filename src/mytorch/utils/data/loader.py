@@ -10,7 +10,7 @@ import numpy as np
 
 from mytorch.tensor import Tensor
 
-from .collate import default_collate
+from .collate import default_collate, default_convert
 from .dataset import IterableDataset, Subset, TensorDataset
 from .sampler import BatchSampler, RandomSampler, SequentialSampler
 
@@ -60,7 +60,7 @@ class DataLoader:
             batch_sampler = BatchSampler(sampler, batch_size, drop_last)
         self.sampler, self.batch_sampler = sampler, batch_sampler
         batched = batch_sampler is not None or (self._streams and batch_size is not None)
-        self.collate_fn = collate_fn or (default_collate if batched else _unbatched)
+        self.collate_fn = collate_fn or (default_collate if batched else default_convert)
 
     def __len__(self) -> int:
         if self._streams:
@@ -88,7 +88,7 @@ class DataLoader:
 
     def _gather(self, tensors: list[np.ndarray], rows: np.ndarray | None) -> Iterator[list[Tensor]]:
         sampler = self.batch_sampler
-        known = isinstance(sampler, BatchSampler) and hasattr(sampler.sampler, "order")
+        known = isinstance(sampler, BatchSampler) and hasattr(sampler.sampler, "parts")
         for batch in sampler.arrays() if known else map(np.asarray, sampler):
             index = batch if rows is None else rows[batch]
             yield [Tensor(np.take(array, index, axis=0)) for array in tensors]
@@ -116,12 +116,5 @@ def _in_memory(dataset: Any) -> tuple[list[np.ndarray] | None, np.ndarray | None
     return [tensor._array for tensor in dataset.tensors], rows
 
 
-def _unbatched(sample: Any) -> Any:
-    """One sample as it is, with arrays made tensors."""
-    if isinstance(sample, np.ndarray):
-        return Tensor(sample)
-    if isinstance(sample, tuple | list):
-        return type(sample)(_unbatched(part) for part in sample)
-    if isinstance(sample, dict):
-        return {key: _unbatched(part) for key, part in sample.items()}
-    return sample
+def get_worker_info() -> None:
+    """None: every batch is made in the main process."""

@@ -7,7 +7,10 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from mytorch.random import randint, randperm
+from mytorch.creation import tensor
+from mytorch.dtypes import float64
+from mytorch.random import multinomial, randint, randperm
+from mytorch.tensor import Tensor
 
 Index = TypeVar("Index", covariant=True)
 
@@ -26,8 +29,8 @@ class SequentialSampler(Sampler[int]):
     def __init__(self, data_source: Sized):
         self.data_source = data_source
 
-    def order(self) -> np.ndarray:
-        return np.arange(len(self.data_source))
+    def parts(self) -> Iterator[np.ndarray]:
+        yield np.arange(len(self.data_source))
 
     def __iter__(self) -> Iterator[int]:
         return iter(range(len(self.data_source)))
@@ -55,18 +58,20 @@ class RandomSampler(Sampler[int]):
     def num_samples(self) -> int:
         return len(self.data_source) if self._num_samples is None else self._num_samples
 
-    def order(self) -> np.ndarray:
-        count, wanted = len(self.data_source), self.num_samples
-        if self.replacement:
-            return randint(0, count, (wanted,), generator=self.generator)._array
-        if wanted == count:
-            return randperm(count, generator=self.generator)._array
-        rounds = -(-wanted // max(count, 1))
-        shuffles = [randperm(count, generator=self.generator)._array for _ in range(rounds)]
-        return np.concatenate([*shuffles, np.empty(0, np.int64)])[:wanted].astype(np.int64)
+    def parts(self) -> Iterator[np.ndarray]:
+        """The order piece by piece, so that no number of samples needs much memory."""
+        count, left = len(self.data_source), self.num_samples
+        while left > 0:
+            if self.replacement:
+                part = randint(0, count, (min(left, 1 << 16),), generator=self.generator)._array
+            else:
+                part = randperm(count, generator=self.generator)._array[:left]
+            left -= len(part)
+            yield part
 
     def __iter__(self) -> Iterator[int]:
-        return iter(self.order().tolist())
+        for part in self.parts():
+            yield from part.tolist()
 
     def __len__(self) -> int:
         return self.num_samples
@@ -78,14 +83,35 @@ class SubsetRandomSampler(Sampler[int]):
     def __init__(self, indices: Sequence[int], generator: Any = None):
         self.indices, self.generator = indices, generator
 
-    def order(self) -> np.ndarray:
-        return np.asarray(self.indices)[randperm(len(self.indices), generator=self.generator)._array]
+    def parts(self) -> Iterator[np.ndarray]:
+        yield np.asarray(self.indices)[randperm(len(self.indices), generator=self.generator)._array]
 
     def __iter__(self) -> Iterator[int]:
-        return iter(self.order().tolist())
+        for part in self.parts():
+            yield from part.tolist()
 
     def __len__(self) -> int:
         return len(self.indices)
+
+
+class WeightedRandomSampler(Sampler[int]):
+    """num_samples indices, drawn in proportion to the weights."""
+
+    def __init__(self, weights: Sequence[float], num_samples: int, replacement: bool = True, generator: Any = None):
+        if not isinstance(num_samples, int) or isinstance(num_samples, bool) or num_samples <= 0:
+            raise ValueError(f"num_samples should be a positive integer value, but got num_samples={num_samples}")
+        self.weights = tensor(weights, dtype=float64) if not isinstance(weights, Tensor) else weights.double()
+        if self.weights.ndim != 1:
+            shape = tuple(self.weights.shape)
+            raise ValueError(f"weights should be a 1d sequence but given weights have shape {shape}")
+        self.num_samples, self.replacement, self.generator = num_samples, replacement, generator
+
+    def __iter__(self) -> Iterator[int]:
+        drawn = multinomial(self.weights, self.num_samples, self.replacement, generator=self.generator)
+        return iter(drawn.tolist())
+
+    def __len__(self) -> int:
+        return self.num_samples
 
 
 class BatchSampler(Sampler[list[int]]):
@@ -107,12 +133,16 @@ class BatchSampler(Sampler[list[int]]):
             yield batch
 
     def arrays(self) -> Iterator[np.ndarray]:
-        """The same batches as index arrays, where the sampler can tell its whole order at once."""
-        order = self.sampler.order()  # type: ignore[attr-defined]
-        for start in range(0, len(order), self.batch_size):
-            batch = order[start : start + self.batch_size]
-            if len(batch) == self.batch_size or not self.drop_last:
-                yield batch
+        """The same batches as index arrays, where the sampler can give its order in pieces."""
+        kept = np.empty(0, np.int64)
+        for part in self.sampler.parts():  # type: ignore[attr-defined]
+            order = np.concatenate([kept, part]) if len(kept) else part
+            whole = len(order) - len(order) % self.batch_size
+            for start in range(0, whole, self.batch_size):
+                yield order[start : start + self.batch_size]
+            kept = order[whole:]
+        if len(kept) and not self.drop_last:
+            yield kept
 
     def __len__(self) -> int:
         count = len(self.sampler)  # type: ignore[arg-type]

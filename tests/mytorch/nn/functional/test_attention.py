@@ -119,13 +119,17 @@ def test_dropout_keeps_the_mean_and_the_gradient_follows_it():
 
 
 def test_errors():
-    ones = mytorch.ones(1, 2, 4)
-    with pytest.raises(NotImplementedError, match="enable_gqa"):
-        mytorch.nn.functional.scaled_dot_product_attention(ones, ones, ones, enable_gqa=True)
     for lib in (torch, mytorch):
         x = lib.ones(1, 2, 4)
         with pytest.raises(RuntimeError, match="attn_mask"):
             lib.nn.functional.scaled_dot_product_attention(x, x, x, lib.ones(2, 2) > 0, is_causal=True)
+
+
+def test_query_heads_may_share_keys():
+    def fn(t, q, k, v):
+        return t.nn.functional.scaled_dot_product_attention(q, k, v, enable_gqa=True)
+
+    check(fn, (2, 4, 3, 2), (2, 2, 5, 2), (2, 2, 5, 2))
 
 
 def test_numerical_gradients():

@@ -25,7 +25,7 @@ def test_memory_that_lies_so_is_not_copied():
 
 def test_pairs():
     assert layout.pair(3) == layout.pair((3, 3)) == layout.pair([3]) == (3, 3)
-    with pytest.raises(RuntimeError, match="two ints"):
+    with pytest.raises(RuntimeError, match="2 ints"):
         layout.pair((1, 2, 3))
 
 

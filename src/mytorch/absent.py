@@ -1,0 +1,105 @@
+"""Parts of torch that scripts import and may never use: they can be named here, and using one says what is missing."""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any, NoReturn
+
+from .dtypes import unsupported
+
+# Whole modules without a file of their own. What lies below them (torch.fx.passes) is absent with them.
+MODULES = (
+    "torch._dynamo",
+    "torch.ao",
+    "torch.autograd.forward_ad",
+    "torch.autograd.graph",
+    "torch.autograd.profiler",
+    "torch.compiler",
+    "torch.cpu",
+    "torch.distributed.algorithms",
+    "torch.distributed.checkpoint",
+    "torch.distributed.elastic",
+    "torch.distributed.fsdp",
+    "torch.distributed.optim",
+    "torch.distributed.rpc",
+    "torch.distributed.tensor",
+    "torch.export",
+    "torch.func",
+    "torch.futures",
+    "torch.fx",
+    "torch.hub",
+    "torch.library",
+    "torch.masked",
+    "torch.monitor",
+    "torch.mps",
+    "torch.nested",
+    "torch.nn.attention",
+    "torch.nn.quantized",
+    "torch.nn.utils.fusion",
+    "torch.nn.utils.parametrize",
+    "torch.nn.utils.prune",
+    "torch.nn.utils.stateless",
+    "torch.onnx",
+    "torch.overrides",
+    "torch.package",
+    "torch.quantization",
+    "torch.sparse",
+    "torch.testing",
+    "torch.utils.benchmark",
+    "torch.utils.bottleneck",
+    "torch.utils.cpp_extension",
+    "torch.utils.flop_counter",
+    "torch.utils.mobile_optimizer",
+    "torch.utils.model_zoo",
+    "torch.xpu",
+    "torchvision.io",
+    "torchvision.ops",
+    "torchvision.prototype",
+    "torchvision.tv_tensors",
+)
+
+
+class Absent:
+    """A name of torch that mytorch does not have: calling it, deriving from it or entering it raises."""
+
+    def __init__(self, name: str):
+        self._name = name
+
+    def _refuse(self, *args: Any, **kwargs: Any) -> NoReturn:
+        raise unsupported(self._name)
+
+    __call__ = __enter__ = __exit__ = __iter__ = __len__ = __getitem__ = __mro_entries__ = _refuse
+
+    def __getattr__(self, name: str) -> Absent:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return Absent(f"{self._name}.{name}")
+
+    def __instancecheck__(self, value: Any) -> bool:
+        return False  # nothing here is of a kind that does not exist
+
+    def __repr__(self) -> str:
+        return f"<{self._name}, which mytorch does not have>"
+
+
+def is_absent(name: str) -> bool:
+    return any(name == known or name.startswith(f"{known}.") for known in MODULES)
+
+
+def module(name: str) -> ModuleType:
+    """A stand-in for an absent module: importing it and taking names from it is allowed."""
+    made = ModuleType(name, f"{name}: can be imported on mytorch, but not used")
+    made.__path__ = []
+    made.__getattr__ = names_in(name)  # type: ignore[method-assign]
+    return made
+
+
+def names_in(module_name: str) -> Any:
+    """A module's __getattr__ that answers for every public name with an Absent."""
+
+    def __getattr__(name: str) -> Absent:
+        if name.startswith("__"):
+            raise AttributeError(f"module '{module_name}' has no attribute '{name}'")
+        return Absent(f"{module_name}.{name}")
+
+    return __getattr__

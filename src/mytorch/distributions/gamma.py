@@ -1,0 +1,195 @@
+"""Exponential and the family around the gamma function: Gamma, Chi2, Beta, Dirichlet, StudentT."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+import mytorch as torch
+from mytorch.random import numpy_generator
+from mytorch.tensor import Tensor
+
+from . import constraints
+from .distribution import Distribution, ExponentialFamily, broadcast_all
+
+
+class Exponential(ExponentialFamily):
+    has_rsample = True
+    arg_constraints: ClassVar[dict[str, Any]] = {"rate": constraints.positive}
+    support = constraints.nonnegative
+
+    def __init__(self, rate: Any, validate_args: bool | None = None):
+        (self.rate,) = broadcast_all(rate)
+        super().__init__(self.rate.shape, (), validate_args)
+
+    @property
+    def mean(self) -> Tensor:
+        return self.rate.reciprocal()
+
+    @property
+    def variance(self) -> Tensor:
+        return self.rate.pow(-2)
+
+    @property
+    def stddev(self) -> Tensor:
+        return self.rate.reciprocal()
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        shape, kind = self._extended_shape(sample_shape), self.rate._array.dtype
+        return Tensor(np.asarray(numpy_generator().standard_exponential(shape), kind)) / self.rate
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        self._validate_sample(value)
+        return self.rate.log() - self.rate * value
+
+    def cdf(self, value: Tensor) -> Tensor:
+        return 1 - torch.exp(-self.rate * value)
+
+    def icdf(self, value: Tensor) -> Tensor:
+        return -torch.log1p(-value) / self.rate
+
+    def entropy(self) -> Tensor:
+        return 1.0 - torch.log(self.rate)
+
+
+class Gamma(ExponentialFamily):
+    """Draws have no gradient here: sample() works, rsample() is refused."""
+
+    arg_constraints: ClassVar[dict[str, Any]] = {"concentration": constraints.positive, "rate": constraints.positive}
+    support = constraints.nonnegative
+
+    def __init__(self, concentration: Any, rate: Any, validate_args: bool | None = None):
+        self.concentration, self.rate = broadcast_all(concentration, rate)
+        super().__init__(self.concentration.shape, (), validate_args)
+
+    @property
+    def mean(self) -> Tensor:
+        return self.concentration / self.rate
+
+    @property
+    def variance(self) -> Tensor:
+        return self.concentration / self.rate.pow(2)
+
+    def sample(self, sample_shape: Any = ()) -> Tensor:
+        shape, kind = self._extended_shape(sample_shape), self.rate._array.dtype
+        drawn = numpy_generator().standard_gamma(self.concentration._array.astype(np.float64), shape)
+        return Tensor(np.asarray(drawn / self.rate._array, kind))
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        self._validate_sample(value)
+        a, b = self.concentration, self.rate
+        return torch.xlogy(a, b) + torch.xlogy(a - 1, value) - b * value - torch.lgamma(a)
+
+    def entropy(self) -> Tensor:
+        a = self.concentration
+        return a - torch.log(self.rate) + torch.lgamma(a) + (1.0 - a) * torch.digamma(a)
+
+
+class Chi2(Gamma):
+    arg_constraints: ClassVar[dict[str, Any]] = {"df": constraints.positive}
+
+    def __init__(self, df: Any, validate_args: bool | None = None):
+        (self.df,) = broadcast_all(df)
+        super().__init__(0.5 * self.df, 0.5, validate_args)
+
+
+class Dirichlet(ExponentialFamily):
+    arg_constraints: ClassVar[dict[str, Any]] = {"concentration": constraints.independent(constraints.positive, 1)}
+    support = constraints.simplex
+
+    def __init__(self, concentration: Tensor, validate_args: bool | None = None):
+        if concentration._array.ndim < 1:
+            raise ValueError("`concentration` parameter must be at least one-dimensional.")
+        self.concentration = concentration
+        super().__init__(concentration.shape[:-1], concentration.shape[-1:], validate_args)
+
+    @property
+    def mean(self) -> Tensor:
+        return self.concentration / self.concentration.sum(-1, True)
+
+    @property
+    def variance(self) -> Tensor:
+        total = self.concentration.sum(-1, True)
+        return self.concentration * (total - self.concentration) / (total.pow(2) * (total + 1))
+
+    def sample(self, sample_shape: Any = ()) -> Tensor:
+        shape, a = self._extended_shape(sample_shape), self.concentration._array
+        drawn = numpy_generator().standard_gamma(a.astype(np.float64), shape)
+        return Tensor((drawn / drawn.sum(-1, keepdims=True)).astype(a.dtype))
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        self._validate_sample(value)
+        a = self.concentration
+        return torch.xlogy(a - 1.0, value).sum(-1) + torch.lgamma(a.sum(-1)) - torch.lgamma(a).sum(-1)
+
+    def entropy(self) -> Tensor:
+        a = self.concentration
+        k, total = a.shape[-1], a.sum(-1)
+        spread = torch.lgamma(a).sum(-1) - torch.lgamma(total)
+        return spread - (k - total) * torch.digamma(total) - ((a - 1.0) * torch.digamma(a)).sum(-1)
+
+
+class Beta(ExponentialFamily):
+    arg_constraints: ClassVar[dict[str, Any]] = {
+        "concentration1": constraints.positive,
+        "concentration0": constraints.positive,
+    }
+    support = constraints.unit_interval
+
+    def __init__(self, concentration1: Any, concentration0: Any, validate_args: bool | None = None):
+        self.concentration1, self.concentration0 = broadcast_all(concentration1, concentration0)
+        super().__init__(self.concentration1.shape, (), validate_args)
+
+    @property
+    def _dirichlet(self) -> Dirichlet:
+        return Dirichlet(torch.stack([self.concentration1, self.concentration0], -1), False)
+
+    @property
+    def mean(self) -> Tensor:
+        return self.concentration1 / (self.concentration1 + self.concentration0)
+
+    @property
+    def variance(self) -> Tensor:
+        total = self.concentration1 + self.concentration0
+        return self.concentration1 * self.concentration0 / (total.pow(2) * (total + 1))
+
+    def sample(self, sample_shape: Any = ()) -> Tensor:
+        return self._dirichlet.sample(sample_shape)[..., 0]
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        self._validate_sample(value)
+        return self._dirichlet.log_prob(torch.stack([value, 1.0 - value], -1))
+
+    def entropy(self) -> Tensor:
+        return self._dirichlet.entropy()
+
+
+class StudentT(Distribution):
+    arg_constraints: ClassVar[dict[str, Any]] = {
+        "df": constraints.positive,
+        "loc": constraints.real,
+        "scale": constraints.positive,
+    }
+    support = constraints.real
+
+    def __init__(self, df: Any, loc: Any = 0.0, scale: Any = 1.0, validate_args: bool | None = None):
+        self.df, self.loc, self.scale = broadcast_all(df, loc, scale)
+        super().__init__(self.df.shape, (), validate_args)
+
+    @property
+    def mean(self) -> Tensor:
+        return torch.where(self.df <= 1, torch.full_like(self.loc, float("nan")), self.loc)
+
+    def sample(self, sample_shape: Any = ()) -> Tensor:
+        shape, kind = self._extended_shape(sample_shape), self.loc._array.dtype
+        drawn = numpy_generator().standard_t(self.df._array.astype(np.float64), shape)
+        return Tensor(np.asarray(self.loc._array + self.scale._array * drawn, kind))
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        self._validate_sample(value)
+        y = (value - self.loc) / self.scale
+        half = 0.5 * self.df
+        norm = self.scale.log() + 0.5 * self.df.log() + 0.5 * float(np.log(np.pi))
+        norm = norm + torch.lgamma(half) - torch.lgamma(half + 0.5)
+        return -(half + 0.5) * torch.log1p(y**2.0 / self.df) - norm

@@ -1,0 +1,45 @@
+"""torch.jit: scripting and tracing give back what they were given, as compile does; its files are not written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .absent import names_in
+
+ScriptModule = Any
+
+
+def script(obj: Any, *args: Any, **kwargs: Any) -> Any:
+    return obj
+
+
+def trace(func: Any, *args: Any, **kwargs: Any) -> Any:
+    return func
+
+
+def ignore(drop: Any = False, **kwargs: Any) -> Any:
+    return drop if callable(drop) else (lambda function: function)
+
+
+def export(fn: Callable) -> Callable:
+    return fn
+
+
+def unused(fn: Callable) -> Callable:
+    return fn
+
+
+def script_method(fn: Callable) -> Callable:
+    return fn
+
+
+def is_scripting() -> bool:
+    return False
+
+
+def is_tracing() -> bool:
+    return False
+
+
+__getattr__ = names_in("torch.jit")

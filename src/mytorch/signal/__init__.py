@@ -1,0 +1,5 @@
+"""torch.signal: the window functions."""
+
+from . import windows
+
+__all__ = ["windows"]

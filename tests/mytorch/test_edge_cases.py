@@ -1,0 +1,122 @@
+"""Corners where wrong numbers or NumPy's own errors came out, each beside torch."""
+
+import numpy as np
+import pytest
+import torch
+from oracle import check
+
+import mytorch
+
+NAN = np.array([[1.0, np.nan, 3.0], [4.0, 0.0, 2.0]])
+WHOLE = np.array([[7, -7, 5], [-5, 0, 9]])
+
+
+@pytest.mark.parametrize(
+    "fn",
+    [
+        lambda t, a: t.nn.functional.cosine_similarity(a[:, None], a[None], dim=-1),
+        lambda t, a: (*t.var_mean(a, True), *t.std_mean(a, False), *t.var_mean(a, 1, keepdim=True)),
+        lambda t, a: t.take_along_dim(a, t.tensor([[0], [2], [-1]]), 1),
+        lambda t, a: t.take_along_dim(a, t.tensor([[0, 1]]), 1),
+        lambda t, a: [t.nn.functional.pad(a[None], p, mode="circular") for p in ((-1, 2), (1, -1), (0, 0), (-1, -1))],
+        lambda t, a: t.cumprod(a.sum(), 0),
+        lambda t, a: (a * (a > 0)).cumprod(0),
+        lambda t, a: [t.diff(a, 2, 0, a[:1], a[1:]), a.diff(prepend=a), t.diff(a, 0)],
+        lambda t, a: [t.cdist(a, a * 2, 3.0, compute_mode=m) for m in ("donot_use_mm_for_euclid_dist",)],
+        lambda t, a: t.cov(a, fweights=t.tensor([1, 2, 3, 1]), aweights=t.tensor([0.5, 1.0, 2.0, 1.0], dtype=a.dtype)),
+        lambda t, a: [t.quantile(a, 0.4, 1, interpolation=m) for m in ("lower", "higher", "nearest", "midpoint")],
+        lambda t, a: t.quantile(a, t.tensor([0.1, 0.9], dtype=a.dtype), 0, keepdim=True),
+        lambda t, a: t.searchsorted(a.detach().sort(1)[0], a.detach(), out_int32=True),
+        lambda t, a: [t.nn.functional.interpolate(a[None], size=7, mode=m) for m in ("linear", "nearest", "area")],
+        lambda t, a: t.nn.functional.interpolate(a[None, None], size=(5, 2), mode="bicubic", antialias=True),
+        lambda t, a: t.nn.functional.interpolate(a[None, None, None], scale_factor=2, mode="trilinear"),
+    ],
+)  # fmt: skip
+def test_numbers(fn):
+    check(fn, (3, 4))
+
+
+@pytest.mark.parametrize(
+    "fn",
+    [
+        lambda t, a: (t.median(a), *t.median(a, 1), *t.nanmedian(a, 1), t.nanmedian(a)),
+        lambda t, a: (a.nansum(), a.nanmean(1), a.nan_to_num(), t.nanquantile(a, 0.5, 1)),
+        lambda t, a: t.nn.functional.kl_div(a.nan_to_num(), a.nan_to_num() - 2, reduction="none"),
+        lambda t, a: (t.fmax(a, a.flip(0)), t.maximum(a, a.flip(0))),
+    ],
+)
+def test_nan_and_negative_numbers(fn):
+    check(fn, NAN)
+
+
+@pytest.mark.parametrize(
+    "fn",
+    [
+        lambda a: a // 0,
+        lambda a: a % 0,
+        lambda a: a // (a * 0),
+        lambda a: a.remainder(a * 0),
+        lambda a: a.fmod(0),
+        lambda a: a.div(a * 0, rounding_mode="trunc"),
+    ],
+)
+def test_whole_numbers_divided_by_zero(fn):
+    for lib in (torch, mytorch):
+        with pytest.raises(RuntimeError, match="ZeroDivisionError"):
+            fn(lib.from_numpy(WHOLE.copy()))
+
+
+def test_division_of_whole_numbers():
+    check(
+        lambda t, a: [a // 2, a % -3, a.div(-2, rounding_mode="trunc"), a.fmod(4), a.float() // 0, a.float() % 0], WHOLE
+    )
+
+
+def test_requires_grad_of_a_result_cannot_be_taken_back():
+    for lib in (torch, mytorch):
+        y = lib.ones(2, requires_grad=True) * 2
+        with pytest.raises(RuntimeError, match="you can only change requires_grad flags of leaf variables"):
+            y.requires_grad = False
+        with pytest.raises(RuntimeError, match="can require gradients"):
+            lib.ones(2, dtype=lib.int64).requires_grad = True
+        assert y.requires_grad_() is y
+
+
+def test_changes_through_data_are_not_counted():
+    for lib in (torch, mytorch):
+        a = lib.ones(2, requires_grad=True)
+        y = (a * 1).exp()
+        y.data.add_(1.0)
+        y.sum().backward()
+        assert a.grad.tolist() == pytest.approx([3.7182817] * 2)
+
+
+EMPTY = {
+    "softmax": lambda t, e, z: (t.softmax(e, 0), t.softmax(z, 0), t.log_softmax(z, 0)),
+    "nonzero": lambda t, e, z: (t.nonzero(z), t.nonzero(e), z.nonzero(as_tuple=True)),
+    "all any": lambda t, e, z: (t.all(e), t.any(e), t.all(z, 0), t.any(z, -1), t.all(e, 1)),
+    "gather": lambda t, e, z: (z.gather(0, t.tensor(0)), e.gather(1, t.zeros(0, 2, dtype=t.int64))),
+    "index_select": lambda t, e, z: (z.index_select(0, t.tensor([0])), e.index_select(1, t.tensor([2, 0]))),
+    "scatter": lambda t, e, z: z.scatter(0, t.tensor(0), z * 2),
+    "kthvalue": lambda t, e, z: [*z.kthvalue(1), *z.sort(), *z.median(0), *z.mode(0), *z.cummax(0)],
+    "matmul": lambda t, e, z: (e.T @ e, e @ e.T, e.sum(), t.einsum("ij,ij->", e, e)),
+    "tensordot": lambda t, e, z: (t.tensordot(e, e, ([0], [0])), t.tensordot(z, z, 0)),
+    "batch norm": lambda t, e, z: t.nn.functional.batch_norm(e, None, None, t.ones(3, dtype=e.dtype), training=True),
+    "sums": lambda t, e, z: (e.mean(0), e.prod(), e.cumsum(0), e.logsumexp(0), z.cumprod(0), e.norm(dim=1)),
+    "shapes": lambda t, e, z: (e.repeat(2, 2), e.flip(0), t.cat([e, e]), z.unsqueeze(0), e.split(2, 1)[0], z.flatten()),
+    "layers": lambda t, e, z: (t.nn.functional.layer_norm(e, (3,)), t.nn.functional.relu(e), t.nn.functional.gelu(z)),
+}
+
+
+@pytest.mark.parametrize("name", EMPTY)
+def test_nothing_and_single_numbers(name):
+    check(EMPTY[name], np.zeros((0, 3)), np.array(0.7))
+
+
+def test_fft_and_complex_numbers():
+    check(lambda t, a: t.view_as_real(t.fft.fft(a)), (3, 5))
+    check(lambda t, a: t.fft.irfft(t.fft.rfft(a) * (1 + 2j)), (3, 6))
+    check(lambda t, a: (t.fft.fftn(a).abs(), t.fft.fft2(a, norm="ortho").real, t.fft.fftshift(a)), (3, 4))
+    check(lambda t, a: t.view_as_real(t.polar(a.exp(), a * 2) * t.complex(a, -a).conj()), (3,))
+    assert mytorch.tensor([1 + 2j]).dtype == mytorch.complex64
+    assert mytorch.complex64.is_complex

@@ -1,0 +1,132 @@
+"""Names for what is there under another: in-place forms, functionals at the top, Jacobians, normed weights, folders."""
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+import mytorch
+import mytorch.autograd
+from mytorch import datasets, more_names
+
+BOTH = (mytorch, torch)
+
+
+def test_in_place_forms_and_functionals_are_torchs():
+    rng = np.random.default_rng(0)
+    x = rng.uniform(0.1, 0.9, (3, 4))
+    for name in ("cosh", "cumsum", "tril", "erf", "eq", "atan2", "logit", "lgamma", "hypot", "nan_to_num"):
+        rows = []
+        for lib in BOTH:
+            args = {"cumsum": (1,), "eq": (0.5,), "atan2": (lib.ones(4).double(),), "hypot": (lib.ones(4).double(),)}
+            tensor = lib.from_numpy(x.copy())
+            assert getattr(tensor, f"{name}_")(*args.get(name, ())) is tensor
+            rows.append(tensor.numpy())
+        np.testing.assert_allclose(*rows, rtol=1e-7, err_msg=name)
+    for lib in BOTH:
+        tensor = lib.ones(1, 3, 1)
+        assert tensor.squeeze_().unsqueeze_(1).t_().shape == (1, 3)
+        leaf = lib.ones(2, requires_grad=True)
+        doubled = leaf * 2
+        doubled.unsqueeze_(0).sum().backward()
+        assert leaf.grad.tolist() == [2.0, 2.0]
+        with pytest.raises(RuntimeError, match="leaf"):
+            leaf.unsqueeze_(0)
+        assert lib.ones(2).apply_(lambda v: v + 1).tolist() == [2.0, 2.0]
+        assert lib.relu_(lib.tensor([-1.0, 1.0])).tolist() == [0.0, 1.0]
+        assert lib.promote_types(lib.int32, lib.float32) is lib.float32
+        assert lib.can_cast(lib.int64, lib.float32)
+        assert not lib.can_cast(lib.float32, lib.int64)
+        assert lib.frombuffer(bytearray(b"\1\2"), dtype=lib.uint8).tolist() == [1, 2]
+        with lib.random.fork_rng():
+            lib.manual_seed(3)
+        assert lib.zeros(2)[lib.newaxis].shape == (1, 2)
+    for name in more_names.FUNCTIONS:
+        assert hasattr(torch, name), name
+
+
+def test_jacobians_and_hessians():
+    rng = np.random.default_rng(0)
+    a, b = rng.normal(size=3), rng.normal(size=2)
+    rows = []
+    for lib in BOTH:
+        functional = lib.autograd.functional
+        x, y, v = lib.from_numpy(a), lib.from_numpy(b), lib.ones(3).double()
+
+        def f(x, y, lib=lib):
+            return lib.sin(x).unsqueeze(1) * y * x.sum()
+
+        def g(x, y):
+            return (x.exp().sum() * y.pow(2).sum()) + (x**3).sum()
+
+        first = functional.jacobian(f, (x, y))
+        second = functional.hessian(g, (x, y))
+        rows.append(
+            [
+                *first,
+                *[part for row in second for part in row],
+                functional.vjp(lambda x: x.sin(), x, v)[1],
+                functional.jvp(lambda x: x.sin() * x.sum(), x, v)[1],
+                functional.hvp(lambda x: (x**3).prod(), x, v)[1],
+                functional.hessian(lambda x: (x * x).sum(), x),
+            ]
+        )
+    for mine, theirs in zip(*rows):
+        np.testing.assert_allclose(mine.detach().numpy(), theirs.detach().numpy(), rtol=1e-8, atol=1e-10)
+    with mytorch.autograd.set_detect_anomaly(True), mytorch.autograd.detect_anomaly():
+        pass
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("kind", ["weight_norm", "spectral_norm"])
+@pytest.mark.parametrize("layer", [("Linear", 4, 3), ("Conv2d", 4, 3, 2), ("ConvTranspose2d", 4, 3, 2)])
+def test_normed_weights(kind, layer):
+    name, *sizes = layer
+    theirs = getattr(torch.nn.utils, kind)(getattr(torch.nn, name)(*sizes).double())
+    ours = getattr(mytorch.nn.utils, kind)(getattr(mytorch.nn, name)(*sizes).double())
+    assert list(ours.state_dict()) == list(theirs.state_dict())
+    ours.load_state_dict(theirs.state_dict())
+    x = np.random.default_rng(0).normal(size=(2, 4) if name == "Linear" else (2, 4, 5, 5))
+    for _ in range(2):
+        a, b = ours(mytorch.from_numpy(x)), theirs(torch.from_numpy(x))
+        np.testing.assert_allclose(a.detach().numpy(), b.detach().numpy(), rtol=1e-8, atol=1e-10)
+    a.square().sum().backward()
+    b.square().sum().backward()
+    for p, q in zip(ours.parameters(), theirs.parameters()):
+        np.testing.assert_allclose(p.grad.numpy(), q.grad.numpy(), rtol=1e-7, atol=1e-9)
+    getattr(mytorch.nn.utils, f"remove_{kind}")(ours)
+    assert sorted(ours.state_dict()) == ["bias", "weight"]
+    again = ours(mytorch.from_numpy(x)).detach().numpy()
+    if kind == "weight_norm":
+        np.testing.assert_allclose(again, a.detach().numpy(), rtol=1e-8)
+
+
+def test_folders_of_pictures_and_noise(tmp_path):
+    rng = np.random.default_rng(0)
+    for name, count in (("cat", 2), ("ant", 1)):
+        (tmp_path / name).mkdir()
+        for i in range(count):
+            Image.fromarray(rng.integers(0, 255, (4, 5, 3)).astype(np.uint8)).save(tmp_path / name / f"{i}.png")
+    (tmp_path / "ant" / "notes.txt").write_text("not a picture")
+    data = datasets.ImageFolder(tmp_path, transform=mytorch.transforms.ToTensor())
+    assert (data.classes, data.targets, len(data)) == (["ant", "cat"], [0, 1, 1], 3)
+    assert data[1][0].shape == (3, 4, 5)
+    assert data.class_to_idx == {"ant": 0, "cat": 1}
+    fake = datasets.FakeData(5, (3, 6, 7), 4)
+    assert len(list(fake)) == 5
+    assert fake[1][0].shape == (6, 7, 3)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(FileNotFoundError, match="class folder"):
+        datasets.ImageFolder(tmp_path / "empty")
+    with pytest.raises(NotImplementedError, match=r"torchvision\.datasets\.CelebA"):
+        datasets.CelebA("data")
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_initialisations_of_old_and_rare_ones():
+    for lib in BOTH:
+        weight = lib.zeros(4, 3, 3)
+        assert lib.nn.init.dirac_(weight, 2)[:, :, 1].tolist() == [[1, 0, 0], [0, 1, 0], [1, 0, 0], [0, 1, 0]]
+        sparse = lib.nn.init.sparse_(lib.ones(10, 4), 0.3)
+        assert (sparse == 0).sum(0).tolist() == [3, 3, 3, 3]
+        assert lib.nn.init.xavier_normal(lib.zeros(30, 30)).std().item() > 0.1

@@ -1,0 +1,134 @@
+"""transforms.functional beside torchvision's, on pictures, tensors of bytes and tensors of floats."""
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+import mytorch
+import replab.torchvision_cpu  # noqa: F401
+from mytorch import transforms
+from mytorch.transforms import functional as F
+
+import torchvision.transforms  # isort: skip
+import torchvision.transforms.functional as TF  # isort: skip
+
+PICTURE = np.random.default_rng(0).integers(0, 256, (28, 31, 3)).astype(np.uint8)
+BYTES = PICTURE.transpose(2, 0, 1).copy()
+KINDS = {
+    "picture": (PICTURE, Image.fromarray(PICTURE)),
+    "bytes": (mytorch.from_numpy(BYTES), torch.from_numpy(BYTES)),
+    "floats": (mytorch.from_numpy(BYTES).float() / 255, torch.from_numpy(BYTES).float() / 255),
+}
+
+
+def compare(name, kind, *args, off_by=0.0, **kwargs):
+    ours, theirs = KINDS[kind]
+    a, b = np.asarray(getattr(F, name)(ours, *args, **kwargs)), np.asarray(getattr(TF, name)(theirs, *args, **kwargs))
+    assert a.shape == b.shape
+    assert a.dtype == b.dtype
+    worst = np.abs(a.astype(float) - b.astype(float)).max()
+    assert worst <= (2e-6 if kind == "floats" else off_by), worst
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("name", "args"),
+    [
+        ("resize", ([14, 20],)),
+        ("resize", (40,)),
+        ("resize", ([64, 64],)),
+        ("resize", ([40, 17], torchvision.transforms.InterpolationMode.BICUBIC)),
+        ("resize", ([13, 50], torchvision.transforms.InterpolationMode.NEAREST)),
+    ],
+)
+def test_resizing(kind, name, args):
+    compare(name, kind, *args, off_by=1)  # Pillow rounds its weights, torchvision once less
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("name", "args", "kwargs"),
+    [
+        ("center_crop", ([20, 20],), {}),
+        ("center_crop", ([40, 41],), {}),
+        ("crop", (-2, 3, 10, 40), {}),
+        ("pad", (2,), {}),
+        ("pad", ([1, 2],), {"fill": 7}),
+        ("pad", ([1, 2, 3, 4],), {"padding_mode": "reflect"}),
+        ("hflip", (), {}),
+        ("vflip", (), {}),
+        ("rotate", (30.0,), {}),
+        ("rotate", (-75.0,), {"expand": True}),
+        ("affine", (20.0, [2, 3], 1.2, [5.0, 3.0]), {}),
+        ("invert", (), {}),
+        ("autocontrast", (), {}),
+        ("rgb_to_grayscale", (), {}),
+        ("gaussian_blur", ([5, 3], [1.2, 0.7]), {}),
+    ],
+)
+def test_pixels_are_moved_and_changed_alike(kind, name, args, kwargs):
+    compare(name, kind, *args, **kwargs)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("factor", [0.6, 1.4])
+def test_colours(kind, factor):
+    for name in ("adjust_brightness", "adjust_contrast", "adjust_saturation", "adjust_gamma"):
+        compare(name, kind, factor, off_by=1)  # Pillow and torch round in different places
+    if kind != "picture":  # Pillow turns hues in steps of 1/256
+        compare("adjust_hue", kind, factor - 1, off_by=1)
+
+
+def test_tensors_and_back():
+    ours, theirs = KINDS["picture"]
+    np.testing.assert_array_equal(F.to_tensor(ours).numpy(), TF.to_tensor(theirs).numpy())
+    np.testing.assert_array_equal(F.to_tensor(theirs).numpy(), TF.to_tensor(theirs).numpy())
+    back = transforms.ToPILImage()(F.to_tensor(ours))
+    np.testing.assert_array_equal(np.asarray(back), np.asarray(TF.to_pil_image(TF.to_tensor(theirs))))
+    floats = F.convert_image_dtype(mytorch.from_numpy(BYTES), mytorch.float32)
+    np.testing.assert_allclose(floats.numpy(), TF.convert_image_dtype(torch.from_numpy(BYTES)).numpy())
+    again = F.convert_image_dtype(floats, mytorch.uint8)
+    np.testing.assert_array_equal(again.numpy(), BYTES)
+
+
+def test_random_transforms_keep_shape_type_and_range():
+    size = (16, 16)
+    chain = [
+        transforms.RandomResizedCrop(20),
+        transforms.RandomCrop(size, padding=2, padding_mode="reflect"),
+        transforms.RandomRotation(15),
+        transforms.RandomAffine(10, translate=(0.1, 0.1), scale=(0.9, 1.1), shear=5),
+        transforms.RandomHorizontalFlip(),
+        transforms.RandomVerticalFlip(),
+        transforms.ColorJitter(0.4, 0.4, 0.4, 0.1),
+        transforms.RandomGrayscale(0.5),
+        transforms.GaussianBlur(3),
+        transforms.RandomApply([transforms.RandomInvert(1.0)], p=0.5),
+        transforms.RandomChoice([transforms.RandomVerticalFlip(1.0), transforms.RandomHorizontalFlip(1.0)]),
+        transforms.RandomOrder([transforms.RandomVerticalFlip(), transforms.RandomHorizontalFlip()]),
+    ]
+    for kind in KINDS:
+        first = KINDS[kind][0]
+        for seed in range(4):
+            mytorch.manual_seed(seed)
+            out = np.asarray(transforms.Compose(chain)(first))
+            assert out.shape == ((16, 16, 3) if kind == "picture" else (3, 16, 16))
+            assert out.dtype == np.asarray(first).dtype
+            assert out.min() >= 0
+            assert out.max() <= (1 + 1e-6 if kind == "floats" else 255)
+    erased = transforms.RandomErasing(p=1.0)(KINDS["floats"][0])
+    assert (erased.numpy() == 0).mean() > (KINDS["floats"][0].numpy() == 0).mean()
+
+
+def test_they_print_as_torchvisions():
+    for name, args in (
+        ("Resize", (32,)),
+        ("CenterCrop", (5,)),
+        ("ToTensor", ()),
+        ("Normalize", ((0.5,), (0.5,))),
+        ("RandomHorizontalFlip", ()),
+        ("Pad", (2,)),
+        ("Grayscale", ()),
+    ):
+        assert repr(getattr(transforms, name)(*args)) == repr(getattr(torchvision.transforms, name)(*args))
