@@ -87,7 +87,7 @@ def build(name: str, lib: Any) -> Any:
             x = lib.cat([self.cls.expand(x.shape[0], -1, -1), x], dim=1) + self.positions
             return self.head(self.norm(self.encoder(self.dropout(x))[:, 0]))
 
-    class Residual(nn.Module):
+    class Residual(nn.Module):  # type: ignore[name-defined]
         def __init__(self, before: int, after: int, stride: int) -> None:
             super().__init__()
             self.conv1 = nn.Conv2d(before, after, 3, stride, 1, bias=False)
@@ -108,7 +108,7 @@ def build(name: str, lib: Any) -> Any:
             layers += [Residual(before, after, stride), Residual(after, after, 1)]
         return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(512, 10))
 
-    class Block(nn.Module):
+    class Block(nn.Module):  # type: ignore[name-defined]
         def __init__(self, width: int, heads: int) -> None:
             super().__init__()
             self.heads = heads
@@ -124,7 +124,7 @@ def build(name: str, lib: Any) -> Any:
             x = x + self.out(y.transpose(1, 2).contiguous().view(n, length, width))
             return x + self.mlp(self.norm2(x))
 
-    class CharGPT(nn.Module):
+    class CharGPT(nn.Module):  # type: ignore[name-defined]
         def __init__(self, width: int = 128, length: int = 64) -> None:
             super().__init__()
             self.tokens, self.places = nn.Embedding(CHARACTERS, width), nn.Embedding(length, width)
@@ -135,7 +135,7 @@ def build(name: str, lib: Any) -> Any:
             x = self.tokens(x) + self.places(lib.arange(x.shape[1]))
             return self.head(self.norm(self.blocks(x))).transpose(1, 2)  # (B, characters, T)
 
-    class Recurrent(nn.Module):
+    class Recurrent(nn.Module):  # type: ignore[name-defined]
         def __init__(self) -> None:
             super().__init__()
             self.lstm, self.head = nn.LSTM(28, 128, 2, batch_first=True), nn.Linear(128, 10)
@@ -166,8 +166,7 @@ def scalar_trainer(library: str) -> Any:
 
     sizes = (2, 16, 16, 1)
     layers = [
-        [([leaf(random.uniform(-1, 1)) for _ in range(i)], leaf(0.0)) for _ in range(o)]
-        for i, o in pairwise(sizes)
+        [([leaf(random.uniform(-1, 1)) for _ in range(i)], leaf(0.0)) for _ in range(o)] for i, o in pairwise(sizes)
     ]
     parameters = [p for layer in layers for weights, bias in layer for p in (*weights, bias)]
 

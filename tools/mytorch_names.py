@@ -1,7 +1,7 @@
 """Writes the table "What is there" of docs/mytorch.md from the code: what torch calls by a name and mytorch has.
 
-    python tools/mytorch_names.py            rewrites the table
-    python tools/mytorch_names.py --print    shows it
+python tools/mytorch_names.py            rewrites the table
+python tools/mytorch_names.py --print    shows it
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def table() -> str:
 
 
 def main() -> None:
-    import replab.torchvision_cpu  # noqa: F401  (torchvision can be imported after it on a machine without CUDA)
+    import replab.backends.torchvision_cpu  # noqa: F401  (torchvision can be imported after it on a machine without CUDA)
 
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--print", action="store_true", dest="only_print")

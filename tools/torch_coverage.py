@@ -161,8 +161,9 @@ def ours(value: Any, leaves: list | None = None) -> Any:
         )
     if isinstance(value, torch.nn.Module) and not list(value.parameters()):
         return getattr(mytorch.nn, type(value).__name__)()
-    if callable(value) and getattr(torch.nn.functional, getattr(value, "__name__", " "), None) is value:
-        return getattr(mytorch.nn.functional, value.__name__)
+    name = getattr(value, "__name__", " ")
+    if callable(value) and getattr(torch.nn.functional, name, None) is value:
+        return getattr(mytorch.nn.functional, name)
     return _inside(value, lambda v: ours(v, leaves))
 
 
@@ -502,7 +503,7 @@ def _module(info: Any, name: str, entry: Any, training: bool) -> None:
         mine(*own_args, **own_keywords)
     mine.load_state_dict({k: ours(v) for k, v in reference.state_dict().items()})
     random = (training and "Dropout" in name) or (name == "RReLU" and training)
-    if training and getattr(reference, "dropout", 0.0) and name.startswith("Transformer"):
+    if training and getattr(reference, "dropout", False) and name.startswith("Transformer"):
         reference.eval()
         mine.eval()
     out_b, out_a = reference(*args, **keywords), mine(*own_args, **own_keywords)

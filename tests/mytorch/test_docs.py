@@ -42,7 +42,7 @@ def test_the_table_of_names_is_written_from_the_code():
     sys.path.insert(0, str(DOCS.parent / "tools"))
     import mytorch_names
 
-    import replab.torchvision_cpu  # noqa: F401
+    import replab.backends.torchvision_cpu  # noqa: F401
 
     listed = rows()
     assert list(listed) == [part[0] for part in mytorch_names.PARTS]

@@ -10,7 +10,7 @@ import pytest
 
 import mytorch
 
-SCRIPT = '''
+SCRIPT = """
 import numpy as np
 import mytorch
 from mytorch import nn, optim
@@ -61,7 +61,7 @@ assert abs(float(probabilities.data.numpy().sum()) - 10) < 1e-5
 stored = mytorch.load("lenet.pkl")
 assert stored["fc"]["weight"].shape == (784, 10)
 print("numpy-lab runs", outputs.dtype)
-'''
+"""
 
 
 def test_the_script_runs(tmp_path):

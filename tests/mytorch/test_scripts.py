@@ -10,7 +10,7 @@ import pytest
 import torch
 
 import mytorch
-import replab.torchvision_cpu  # noqa: F401  (a script's `import torchvision` then works without CUDA)
+import replab.backends.torchvision_cpu  # noqa: F401  (a script's `import torchvision` then works without CUDA)
 from mytorch.compat import run_script
 
 SCRIPTS = sorted((Path(__file__).parent / "scripts").glob("*.py"))

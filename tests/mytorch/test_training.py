@@ -50,9 +50,9 @@ def losses(lib, model, batches):
     return found
 
 
-def modules(name):
+def modules(name, folder="zoo"):
     """A module of replab.models on torch, and the same file on mytorch."""
-    name = f"replab.models.{name}"
+    name = f"replab.models.{folder}.{name}"
     return importlib.import_module(name), import_as_torch(find_spec(name).origin, "replab.models")
 
 
@@ -81,5 +81,5 @@ def test_twenty_steps(name):
 
 def test_twenty_steps_of_residual_blocks():
     image = ImageSpec(3, 16, 16, 10)
-    theirs, ours = modules("blocks")
+    theirs, ours = modules("blocks", "parts")
     agree(lambda: residual(theirs, torch.nn, image), lambda: residual(ours, mytorch.nn, image), image)

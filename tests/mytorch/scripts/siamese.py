@@ -71,8 +71,7 @@ class ContrastiveLoss(torch.nn.Module):
     def forward(self, output1, output2, label):
         distance = F.pairwise_distance(output1, output2, keepdim=True)
         return torch.mean(
-            (1 - label) * torch.pow(distance, 2)
-            + label * torch.pow(torch.clamp(self.margin - distance, min=0.0), 2)
+            (1 - label) * torch.pow(distance, 2) + label * torch.pow(torch.clamp(self.margin - distance, min=0.0), 2)
         )
 
 

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 import mytorch
-import replab.torchvision_cpu  # noqa: F401  (torchvision can be imported after it on a machine without CUDA)
+import replab.backends.torchvision_cpu  # noqa: F401  (torchvision can be imported after it on a machine without CUDA)
 from mytorch.vision import models
 
 import torchvision  # isort: skip

@@ -6,7 +6,7 @@ import torch
 from PIL import Image
 
 import mytorch
-import replab.torchvision_cpu  # noqa: F401
+import replab.backends.torchvision_cpu  # noqa: F401
 from mytorch import transforms
 from mytorch.transforms import functional as F
 

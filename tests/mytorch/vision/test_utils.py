@@ -8,7 +8,7 @@ import torch
 from PIL import Image
 
 import mytorch
-import replab.torchvision_cpu  # noqa: F401
+import replab.backends.torchvision_cpu  # noqa: F401
 from mytorch.vision import utils
 
 import torchvision.utils  # isort: skip

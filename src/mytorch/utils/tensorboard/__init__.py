@@ -127,9 +127,7 @@ class SummaryWriter:
             images = images.transpose(0, 3, 1, 2)
         self.add_image(tag, make_grid(Tensor(images), padding=0), global_step, walltime)
 
-    def add_text(
-        self, tag: str, text_string: str, global_step: Any = None, walltime: float | None = None
-    ) -> None:
+    def add_text(self, tag: str, text_string: str, global_step: Any = None, walltime: float | None = None) -> None:
         self._add(f"{tag}/text_summary", events.words(text_string), global_step, walltime)
 
     def add_hparams(self, hparam_dict: dict, metric_dict: dict, *args: Any, **kwargs: Any) -> None:
