@@ -52,7 +52,7 @@ def losses(lib, model, batches):
 
 def modules(name):
     """A module of replab.models on torch, and the same file on mytorch."""
-    name = f"replab.models.{name}"
+    name = f"replab.models.{'parts' if name == 'blocks' else 'zoo'}.{name}"
     return importlib.import_module(name), import_as_torch(find_spec(name).origin, "replab.models")
 
 
