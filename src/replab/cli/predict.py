@@ -17,9 +17,7 @@ T = TypeVar("T")
 @app.command(rich_help_panel=RESULTS)
 def predict(
     run: RunName,
-    images: Annotated[
-        list[str], typer.Argument(help="image files, folders or globs; - reads names from stdin")
-    ],
+    images: Annotated[list[str], typer.Argument(help="image files, folders or globs; - reads names from stdin")],
     top: Annotated[int, typer.Option(metavar="N", help="show this many classes per image")] = 3,
     csv: Annotated[bool, typer.Option("--csv", help="comma-separated values: path,label,probability …")] = False,
     json: Annotated[bool, typer.Option("--json", help="one JSON object per line, with all probabilities")] = False,
