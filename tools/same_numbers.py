@@ -43,7 +43,7 @@ CASES: dict[str, tuple[str, ...]] = {
     "vq-vae": ("run", "vq-vae", "--lr", "1e-3", *SMALL, "--size", "16"),
     "dcgan": ("run", "dcgan", "--lr", "2e-4", *SMALL, "--size", "32"),
     "acgan": ("run", "acgan", "--lr", "2e-4", *SMALL, "--size", "32"),
-    "vae-search": ("run", "vae", "--trials", "2", "--limit", "200", "--size", "16", "--fast"),
+    "vae-search": ("run", "vae", "--limit", "200", "--size", "16", "--fast"),
     "frozen": (*FROZEN, "--trials", "3"),
     "frozen-plain": (*FROZEN, "--lr", "1e-2", "--epochs", "2", "--no-feature-cache"),
     "logistic": (*FROZEN, "--head", "logistic"),

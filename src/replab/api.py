@@ -21,6 +21,7 @@ from replab.records.terminal import watchers
 from replab.records.trackers.base import tracker
 from replab.runs.run import Run, finished_runs
 from replab.settings.recipe import Recipe
+from replab.settings.rules import doubts
 
 if TYPE_CHECKING:
     from replab.data.images import Dataset
@@ -53,6 +54,8 @@ def run(
     from replab.records import environment
     from replab.training import cost
 
+    for doubt in doubts(experiment.recipe):
+        events.message(doubt)
     if experiment.weights_summary is not None:
         events.message(experiment.weights_summary.sentence())
     measured = cost.measure(experiment)
@@ -89,7 +92,10 @@ def prepare(
     from replab.training import prepare as preparing
 
     experiment = preparing.prepare(wanted, named, _images(data, wanted))
-    wanted = experiment.recipe.fast() if fast else experiment.recipe  # a task may have settled what was left open
+    wanted = experiment.recipe
+    if fast:  # a task may have settled what was left open
+        asked = preflight.given({**settings, **({} if trials is None else {"search": {"trials": trials}})})
+        wanted = wanted.fast(asked)
     if not isinstance(model, str) and model is not None:
         wanted = wanted.replace(model=experiment.source.name)
     return replace(experiment, recipe=wanted)
@@ -122,10 +128,11 @@ def resume(
     from replab import pipeline
     from replab.training import cost, prepare
 
-    experiment = prepare.reopen(record, model, trust, events.message, _images(data, record.recipe()))
+    recipe = record.recipe()  # told first: whoever interrupts the reading of the images learns how to resume, too
+    events.tell("run", folder=str(record.folder), model=recipe.model, data=recipe.data)
+    experiment = prepare.reopen(record, model, trust, events.message, _images(data, recipe))
     if model is not None:
         trust_named(experiment.source)
-    events.tell("run", folder=str(record.folder), model=experiment.recipe.model, data=experiment.recipe.data)
     pipeline.carry_out(record, experiment, cost.measure(experiment), events)
     return Run(record, experiment)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +41,13 @@ def requested(
     wanted = base.replace(**settings)
     by_name = isinstance(model, str) or (model is None and not is_own_recipe(recipe))
     check(wanted, model_by_name=by_name, data_by_name=not live)
-    return wanted.fast() if fast else wanted
+    return wanted.fast(given(settings)) if fast else wanted
+
+
+def given(settings: Mapping[str, Any]) -> set[str]:
+    """The keys of settings that were asked for by name, which --fast leaves alone: epochs, search.trials."""
+    search = settings.get("search")
+    return {*settings, *(f"search.{key}" for key in (search if isinstance(search, Mapping) else ()))}
 
 
 def check(recipe: Recipe, model_by_name: bool = True, data_by_name: bool = True) -> None:

@@ -355,4 +355,4 @@ def test_a_ledger_pack(used):
     (row,) = (used.folder / "results" / "rows.jsonl").read_text().splitlines()
     assert json.loads(row)["values"]["test_accuracy"][0] == 100.0
     assert "toy/thin" in used.output("replicate")
-    assert "holds" in used.output("replicate")
+    assert "100.00 %" in used.output("replicate")

@@ -25,10 +25,11 @@ def show(
     from replab import preflight
 
     wanted = preflight.requested(model, recipe=recipe, **settings)
+    from replab.data.load import stand_in
     from replab.explain.structure.trace import trace
     from replab.training.prepare import prepare
 
-    experiment = prepare(wanted)
+    experiment = prepare(wanted, data=stand_in(wanted.data, size=wanted.size, classes=wanted.classes))
     structure = trace(experiment.spare_model(), experiment.data.spec)
     print(structure.mermaid() if mermaid else structure.table())
 

@@ -10,7 +10,7 @@ import typer
 
 from replab.cli.app import RESULTS, ModelFile, Quiet, RunName, Runs, TrustOption, app, asked, shown
 from replab.cli.printing import print_report, print_rows, print_table
-from replab.errors import ReplabError
+from replab.errors import ReplabError, UnknownName
 
 
 @app.command(rich_help_panel=RESULTS)
@@ -50,11 +50,14 @@ def describe(record: Any) -> tuple[str, str, str, str]:
 
 def state_of(record: Any) -> str:
     """Where an unfinished run stands."""
+    from replab.settings.searched import wanted_trials
+    from replab.settings.words import count
+
     if record.has("model.safetensors"):
         return "trained, not evaluated"
     if record.has("chosen.toml"):
-        return f"training: {len(record.read_lines('epochs.jsonl'))} of {record.chosen().epochs} epochs"
-    return f"searching: {len(record.trials())} of {record.recipe().search.trials} trials"
+        return f"training: {len(record.read_lines('epochs.jsonl'))} of {count(record.chosen().epochs, 'epoch')}"
+    return f"searching: {len(record.trials())} of {count(wanted_trials(record.recipe()), 'trial')}"
 
 
 @app.command(rich_help_panel=RESULTS)
@@ -79,10 +82,19 @@ def leaderboard(
     def say(line: str) -> None:
         print(line, file=sys.stderr)
 
-    readable = [(r, r.values) for r in finished_runs(runs_folder(runs), say)]
-    chosen = [r for r, v in readable if data in (None, v.input["data"]) and model in (None, v.chosen.model)]
+    chosen = finished_runs(runs_folder(runs), say)
+    for kind, wanted, of in (
+        ("data set", data, lambda r: r.values.input["data"]),
+        ("model", model, lambda r: r.values.chosen.model),
+    ):
+        if wanted is not None:
+            known = sorted({of(r) for r in chosen})
+            if wanted not in known:
+                among = f"finished runs have {', '.join(known)}" if known else "there are no finished runs"
+                raise UnknownName(f"{kind} among the finished runs", wanted, known, among)
+            chosen = [r for r in chosen if of(r) == wanted]
     if not chosen:
-        print("no finished runs to show; replab run makes one")
+        print(f"no finished runs in {runs_folder(runs)}; replab run makes one")
         return
     if csv:
         print(comparison.to_csv(comparison.table(chosen, sort, say)), end="")

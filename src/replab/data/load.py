@@ -7,6 +7,8 @@ from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 
+import numpy as np
+
 from replab.data.images import Dataset, Images
 from replab.data.source import check, source
 from replab.errors import DataError
@@ -56,6 +58,23 @@ def pick(
     if limit is None or limit >= max(len(data.train), len(data.test)):
         return data
     return _other(data, data.train.take(limit, seed), data.test.take(limit, seed), f"limit {limit} seed {seed}")
+
+
+def stand_in(name: str, *, size: int | None = None, classes: Sequence[str] = ()) -> Dataset | None:
+    """A few random images of a source's shape, to look at a model without reading or downloading the real ones.
+
+    None where only the images themselves can tell: a folder, a zip, a source that does not declare its shape.
+    """
+    shape = getattr(source.get(name), "shape", None) if name in source.names() else None
+    if shape is None:
+        return None
+    if size is not None:
+        shape = (shape[0], size, size)
+    names = tuple(classes) or tuple(map(str, range(source.get(name).classes)))
+    pixels = np.random.default_rng(0).integers(0, 256, (2 * len(names), *shape), dtype=np.uint8)
+    labels = np.arange(len(pixels)) % len(names)
+    images = Images(pixels, labels, names, (0.5,) * shape[0], (0.25,) * shape[0])
+    return Dataset(name, images, images, "stand-in")
 
 
 def _other(data: Dataset, train: Images, test: Images, how: str) -> Dataset:

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from replab.records.seeds import Summary, summarise
 from replab.replication import claims
 from replab.replication.entry import FIXED, Entry
 from replab.replication.measures import MEASURES
 from replab.replication.packs import Claim, Figure, Published, Row
-from replab.replication.verdict import Summary, summarise, word_and_reason
+from replab.replication.verdict import word_and_reason
 
 
 @dataclass(frozen=True)
@@ -29,8 +30,16 @@ class Group:
         return self.way == FIXED and self.epochs != self.row.recipe.epochs
 
     def summary(self, measure: str) -> Summary | None:
-        values = [e.values[measure] for e in self.entries if measure in e.values]
-        return summarise([float(k[0] or 0.0) for k in values], [k[1] for k in values]) if values else None
+        found = [e.values[measure] for e in self.entries if measure in e.values]
+        return summarise([float(k[0] or 0.0) for k in found], [k[1] for k in found]) if found else None
+
+    def by_seed(self, measure: str) -> dict[int, float]:
+        return {e.seed: float(e.values[measure][0] or 0.0) for e in self.entries if measure in e.values}
+
+    @property
+    def trained(self) -> tuple[int | None, int | None]:
+        """Epochs, trained and published, where they differ."""
+        return (self.epochs, self.row.recipe.epochs) if self.reduced else (None, None)
 
 
 def groups(known: Published, entries: Iterable[Entry]) -> list[Group]:
@@ -74,7 +83,8 @@ def _line(row: Row, figure: Figure, group: Group | None) -> dict[str, Any]:
         figure.tolerance,
         measure.higher_is_better if measure else True,
         data=(group.data, row.recipe.data) if group else ("", ""),
-        epochs=(group.epochs, row.recipe.epochs) if group and group.reduced else (None, None),
+        epochs=group.trained if group else (None, None),
+        bound=figure.bound,
         incomparable=figure.incomparable,
         absent=row.not_run or row.unmeasured or f"not measured yet: replab replicate {row.id}",
     )
@@ -87,10 +97,11 @@ def _line(row: Row, figure: Figure, group: Group | None) -> dict[str, Any]:
         "published": row.published if figure.published is None else figure.published,
         "measured": measured and measured.mean,
         "spread": measured and measured.spread,
-        "error": measured and measured.error,
+        "images_error": measured and measured.images,
         "n": measured.n if measured else 0,
         "unit": measure.unit if measure else "",
-        "tolerance": figure.tolerance,
+        "margin": figure.tolerance,
+        "bound": figure.bound,
         "data": group.data if group else row.recipe.data,
         "epochs": _range([e.epochs for e in made]) if made else row.recipe.epochs,
         "lr": _range([e.lr for e in made]) if made else row.recipe.lr,
@@ -113,35 +124,26 @@ def claim_lines(known: Published, entries: Iterable[Entry]) -> list[dict[str, st
     def lookup(data: str | None, row: str, measure: str) -> claims.Found | None:
         of_row = [g for g in measured if g.row.id == row and data in (None, g.data)]
         group = max(of_row, key=_fullness, default=None)
-        summary = group.summary(measure) if group else None
-        if group is None or summary is None:
-            return None
-        reduced = f"{group.epochs} of {group.row.recipe.epochs} epochs" if group.reduced else ""
-        return claims.Found(summary, group.data, reduced)
+        values = group.by_seed(measure) if group else {}
+        return claims.Found(values, group.data, group.row.recipe.data, group.trained) if group and values else None
 
-    judged = []
+    judged: list[tuple[Claim, claims.Judged, str]] = []
     for claim in known.claims.values():
         named = {row for check in claim.checks for row in (*check.runs, *check.control)}
         sets = dict.fromkeys(group.data for group in measured if group.row.id in named)
         shared: list[str | None] = [
             data for data in sets if named <= {group.row.id for group in measured if group.data == data}
         ]
-        judged += [_claim_line(claim, partial(lookup, data)) for data in shared or [None]]
-    return judged
-
-
-def _claim_line(claim: Claim, lookup: claims.Lookup) -> dict[str, str]:
-    judged = claims.evaluate(claim, lookup)
-    used = [f for check in claim.checks for row in check.runs if (f := lookup(row, check.measure))]
-    data = _joined(f.data for f in used) if judged.verdict != "not run" else ""
-    return {
-        "id": claim.id,
-        "claim": claim.words,
-        "control": claim.control,
-        "data": data,
-        "verdict": judged.verdict,
-        "reason": judged.reason,
-    }
+        judged += [(claim, claims.evaluate(claim, partial(lookup, data)), data or "") for data in shared or [None]]
+    out = []
+    for source in known.sources:  # the claims of one pack are one family
+        family = [item for item in judged if item[0].id.startswith(source + "/")]
+        for (claim, _, data), word in zip(family, claims.corrected([one for _, one, _ in family])):
+            out.append({
+                "id": claim.id, "claim": claim.words, "control": claim.control,
+                "data": data, "verdict": word.verdict, "reason": word.reason,
+            })  # fmt: skip
+    return out
 
 
 def _range(values: list[Any]) -> Any:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -62,9 +63,12 @@ def table(runs: Iterable[Run], sort: str = "accuracy", say: Callable[[str], None
     by_data: dict[str, list[tuple[Run, Row]]] = {}
     for run, facts in _readable(runs, say):
         by_data.setdefault(run.values.input["fingerprint"], []).append((run, facts))
+    names = data_names([pairs[0][0].values.input for pairs in by_data.values()])
     rows: list[Row] = []
-    for pairs in by_data.values():
+    for fingerprint, pairs in by_data.items():
         pairs.sort(key=lambda pair: -(pair[1]["accuracy"] or 0.0))
+        for _, facts in pairs:
+            facts["data"] = names[fingerprint]
         _against_the_best(pairs)
         own = [facts for _, facts in pairs]
         mark_front(own)
@@ -76,6 +80,25 @@ def table(runs: Iterable[Run], sort: str = "accuracy", say: Callable[[str], None
         return facts["data"], value is None, value if isinstance(value, str) else sign * (value or 0)
 
     return sorted(sorted(rows, key=lambda facts: -(facts["accuracy"] or 0.0)), key=key)
+
+
+def data_names(inputs: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """Fingerprint → a name that no other images here have: digits, or where --limit differs digits (150 images)."""
+    details: list[Callable[[Mapping[str, Any]], str]] = [
+        lambda i: f" ({i['train_images']:,} images)",
+        lambda i: f" ({i['train_images']:,} images of {i['height']}x{i['width']}, {len(i['classes'])} classes)",
+        lambda i: f" ({i['train_images']:,} images, {i['fingerprint'][:8]})",
+    ]
+    names: dict[str, str] = {}
+    for name in dict.fromkeys(i["data"] for i in inputs):
+        alike = [i for i in inputs if i["data"] == name]
+        texts = [name for _ in alike]
+        for detail in details:
+            if len(set(texts)) == len(texts):
+                break
+            texts = [name + detail(i) for i in alike]
+        names |= {i["fingerprint"]: text for i, text in zip(alike, texts)}
+    return names
 
 
 def _readable(runs: Iterable[Run], say: Callable[[str], None]) -> Iterator[tuple[Run, Row]]:
@@ -164,24 +187,38 @@ def to_csv(rows: Sequence[Row]) -> str:
 
 
 def draw(runs: Sequence[Run], folder: Path) -> list[Path]:
-    """Two figures: the runs' test curves in one picture, and accuracy against training time."""
+    """Two figures for each set of images: the runs' test curves in one, accuracy against training time in the other."""
     from replab.figures.comparison import accuracy_against_time
     from replab.figures.curves import curves_of
     from replab.figures.style import save
 
     folder.mkdir(parents=True, exist_ok=True)
-    names = unique_names(runs)
-    pictures = {
-        "comparison.png": curves_of({name: run.values.epochs for name, run in zip(names, runs)}),
-        "accuracy-against-time.png": accuracy_against_time([{**row(run), "name": n} for n, run in zip(names, runs)]),
-    }
-    for name, figure in pictures.items():
-        save(figure, folder / name)
-    return [folder / name for name in pictures]
+    names = data_names(list({run.values.input["fingerprint"]: run.values.input for run in runs}.values()))
+    paths = []
+    for fingerprint, data in names.items():
+        alike = [run for run in runs if run.values.input["fingerprint"] == fingerprint]
+        own = dict(zip(unique_names(alike), alike))
+        end = f"-{file_name(data)}.png" if len(names) > 1 else ".png"
+        pictures = {
+            f"comparison{end}": curves_of({name: run.values.epochs for name, run in own.items()}, title=data),
+            f"accuracy-against-time{end}": accuracy_against_time(
+                [{**row(run), "name": name} for name, run in own.items()], f"Accuracy against training time: {data}"
+            ),
+        }
+        paths += [save(figure, folder / name) for name, figure in pictures.items()]
+    return paths
+
+
+def file_name(text: str) -> str:
+    """digits (1,400 images) → digits-1400-images; /photos/pets.zip → pets"""
+    last = re.split(r"[/\\]", text)[-1].replace(".zip", "").replace(",", "")
+    return re.sub(r"[^\w.]+", "-", last).strip("-.") or "data"
 
 
 def unique_names(runs: Sequence[Run]) -> list[str]:
     """The model's name where it is the only one of its kind, else with when it was run."""
     models = [run.values.chosen.model for run in runs]
     times = Counter(models)
-    return [m if times[m] == 1 else f"{m} {run.id[4:15]}" for m, run in zip(models, runs)]
+    names = [m if times[m] == 1 else f"{m} {run.id[4:15]}" for m, run in zip(models, runs)]
+    again = Counter(names)
+    return [name if again[name] == 1 else f"{m} {run.id}" for name, m, run in zip(names, models, runs)]  # one second

@@ -183,10 +183,14 @@ class Recipe:
             changes["search"] = dataclasses.replace(self.search, **changes["search"])
         return dataclasses.replace(self, **changes)
 
-    def fast(self) -> Recipe:
-        """The same run, tiny: one trial, one epoch, few images, through every stage."""
+    def fast(self, given: Collection[str] = ()) -> Recipe:
+        """The same run, tiny: one trial, one epoch, few images, through every stage. Settings in `given` stay."""
+        whole = {"limit": min(self.limit or 400, 400), "epochs": 1 if self.epochs else None}
         search = {"trials": 1, "max_epochs": 1, "fraction": 1.0, "min_validation": 20}
-        return self.replace(limit=min(self.limit or 400, 400), epochs=1 if self.epochs else None, search=search)
+        return self.replace(
+            **{key: value for key, value in whole.items() if key not in given},
+            search={key: value for key, value in search.items() if f"search.{key}" not in given},
+        )
 
     def command(self, file: Path) -> str:
         """The command that runs this recipe again, by flags; `file` is named where a value cannot be a flag's."""

@@ -43,3 +43,13 @@ def broken_rules(recipe: Any) -> Iterator[str]:
     given = [name for name in TORCH_ONLY if getattr(recipe, name) != type(recipe).__dataclass_fields__[name].default]
     if given and recipe.backend != "torch":
         yield f"{recipe.backend} does not support backbones or muP, got {', '.join(given)}; use --backend torch"
+
+
+def doubts(recipe: Any) -> Iterator[str]:
+    """What is allowed and seldom meant: said before a run, not refused."""
+    frozen = "--freeze" if recipe.freeze else "--freeze-until" if recipe.freeze_until else ""
+    if frozen and not (recipe.pretrained or recipe.weights):
+        yield (
+            f"note: {frozen} without --pretrained or --weights keeps the frozen layers at their random start;"
+            " only what follows them learns"
+        )

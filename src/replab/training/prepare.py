@@ -14,7 +14,7 @@ import numpy as np
 
 from replab import tasks
 from replab.backends import backend as backends
-from replab.data.augment.steps import mixes_labels, parse
+from replab.data.augment.steps import check_fits, mixes_labels, parse
 from replab.data.augmented_copy import with_augmented_copy
 from replab.data.images import Dataset, Images
 from replab.data.load import load
@@ -42,6 +42,7 @@ def prepare(
     device = backends.pick_device(recipe.device, recipe.backend)
     source = loader.find(model if model is not None else recipe.model, backend)
     data = _loaded(recipe) if data is None else data
+    check_fits(parse((*recipe.augment, *recipe.augmented_copy.split(","))), data.spec.height, data.spec.width)
     task = tasks.make(recipe, data.spec, backend.lib, source.build)
     _check_labels(recipe, task, data)
     check_space(recipe, loader.parameters(source))

@@ -95,7 +95,7 @@ def test_an_absent_gpu_is_never_a_silent_cpu(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
     assert pick_device("cuda:0", "torch") == "cuda:0"
-    with pytest.raises(RecipeError, match="asks for a GPU that is not there: there are 1"):
+    with pytest.raises(RecipeError, match="asks for a GPU that does not exist; this machine has 1"):
         pick_device("cuda:1", "torch")
     with pytest.raises(RecipeError, match="got 'cuda:x'"):
         pick_device("cuda:x", "torch")

@@ -70,6 +70,18 @@ def test_show(replab):
     assert out.startswith("flowchart")
 
 
+def test_show_needs_no_download(replab, monkeypatch, tmp_path):
+    from replab.data.decode import archives
+
+    monkeypatch.setattr(archives, "fetch", lambda *_: pytest.fail("a download"))
+    monkeypatch.setenv("REPLAB_DATA", str(tmp_path))
+    code, out, err = replab("show", "cnn", "--data", "cifar10")
+    assert code == 0, err
+    assert "32×32×32" in out
+    assert not list(tmp_path.iterdir())
+    assert "32×12×12" in replab("show", "cnn", "--data", "cifar10", "--size", "12", "--classes", "cat,dog")[1]
+
+
 def test_run_with_every_flag(replab, tmp_path, no_pictures):
     flags = {
         "lr": 1e-3, "epochs": 1, "seed": 7, "batch-size": 32, "optimizer": "sgd", "momentum": 0.9, "schedule": "cosine",
@@ -95,6 +107,23 @@ def test_a_recipe_and_flags_beside_it(replab, tmp_path, no_pictures):
     (folder,) = (tmp_path / "runs").iterdir()
     recipe = Recipe.read(folder / "recipe.toml")
     assert (recipe.lr, recipe.params) == (0.5, {"widths": [8]})
+
+
+def test_freezing_random_weights_is_said(replab, tmp_path, no_pictures):
+    words = ["run", "mlp", "--fast", "--lr", 1e-3, "--set", "widths=[8]", "--runs", tmp_path / "runs"]
+    code, out, err = replab(*words, "--freeze")
+    assert code == 0, err
+    assert "note: --freeze without --pretrained or --weights keeps the frozen layers at their random start" in out
+    assert "note:" not in replab(*words)[1]
+
+
+def test_fast_trains_the_epochs_that_are_given(replab, tmp_path, no_pictures):
+    words = ["--fast", "--epochs", 3, "--lr", 1e-3, "--set", "widths=[8]"]
+    code, out, err = replab("run", "mlp", *words, "--runs", tmp_path / "runs")
+    assert code == 0, err
+    assert "train: 3 epochs" in out
+    (folder,) = (tmp_path / "runs").iterdir()
+    assert len((folder / "epochs.jsonl").read_text().splitlines()) == 3
 
 
 def test_quiet_says_nothing(replab, tmp_path, no_pictures):
@@ -125,9 +154,9 @@ def test_report_resume_leaderboard_predict(replab, a_run, tmp_path, no_pictures)
     assert code == 0
     assert a_run.id in out
     assert "best" in out
-    code, out, _ = replab("leaderboard", "--runs", runs, "--data", "mnist")
-    assert code == 0
-    assert a_run.id not in out
+    code, out, err = replab("leaderboard", "--runs", runs, "--data", "mnist")
+    assert (code, out) == (2, "")
+    assert "(finished runs have digits)" in err
     Image.fromarray(np.full((16, 16, 3), 9, np.uint8)).save(tmp_path / "a.png")
     Image.fromarray(np.full((8, 8), 200, np.uint8)).save(tmp_path / "b.jpg")
     code, out, err = replab("predict", a_run.id, tmp_path / "a.png", tmp_path / "b.jpg", "--runs", runs)
@@ -165,6 +194,18 @@ def test_an_interrupted_run_says_how_to_continue(replab, monkeypatch):
     assert err.strip() == "replab: interrupted; replab resume runs/a-run continues it"
 
 
+def test_an_interrupted_resume_says_how_to_continue_even_while_it_reads_the_images(replab, a_run, monkeypatch):
+    from replab.training import prepare
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(prepare, "reopen", interrupted)
+    code, _, err = replab("resume", a_run.id, "--runs", a_run.folder.parent)
+    assert code == 130
+    assert err.strip() == f"replab: interrupted; replab resume {a_run.folder} continues it"
+
+
 # -- bad input -------------------------------------------------------------------------------------------------------
 
 
@@ -175,6 +216,9 @@ def test_an_interrupted_run_says_how_to_continue(replab, monkeypatch):
         (["mlp", "--set", "widths=[0]"], "mlp needs widths to be whole numbers of at least 1, got [0]"),
         (["lenet"], "lenet needs images of at least 12x12, got 8x8; --size 28 resizes"),
         (["mlp", "--augment", "crop=x"], "crop=x"),
+        (["mlp", "--augment", "crop=99"], "the pad must be below 8 pixels on images of 8x8, got 99; use a smaller one"),
+        (["mlp", "--augment", "cutout=16"], "the side must be below 16 pixels on images of 8x8, got 16"),
+        (["mlp", "--augmented-copy", "affine=5:8", "--lr", "1", "--epochs", "1"], "the shift must be below 8 pixels"),
         (["mlp", "--normalise", "0.5/0.5/1"], "normalise must be"),
         (["mlp", "--search", "weight_deca=[1,2]"], "Did you mean 'weight_decay'?"),
         (["mlp", "--search", "weight_decay=[2,1]"], "needs low < high, got [2, 1]"),

@@ -10,7 +10,7 @@ import pytest
 from published_fakes import WRITERS
 from sklearn.datasets import load_digits
 
-from replab.data.load import load
+from replab.data.load import load, stand_in
 from replab.data.source import source
 from replab.errors import DataError, UnknownName
 
@@ -41,6 +41,7 @@ def test_contract(name, data_root):
         assert len(half.mean) == len(half.std) == half.pixels.shape[1]
         assert half.mean == data.train.mean
         assert all(s > 0 for s in half.std)
+    assert stand_in(name).spec == data.spec
     again = load(name, seed=1)
     assert again.fingerprint == data.fingerprint  # none of them splits by the seed
     assert np.array_equal(again.test.pixels, data.test.pixels)

@@ -16,7 +16,6 @@ from replab.replication import claims, ledger, ledger_text, results
 from replab.replication.claims import Found
 from replab.replication.entry import FIXED, SEARCH, Entry, identity
 from replab.replication.packs import Check, Claim, parse, published
-from replab.replication.verdict import Summary, judge, summarise, word_and_reason
 from replab.settings.recipe import Recipe
 
 ROOT = Path(__file__).parents[3]
@@ -64,120 +63,114 @@ def entry(name="lab/a", accuracy=90.0, seed=1, **changes) -> Entry:
     return Entry(**{**made, **changes})
 
 
-# -- verdicts --------------------------------------------------------------------------------------------------------
-
-
-def test_summary_of_seeds():
-    assert summarise([1.0, 2.0, 3.0], [None] * 3) == pytest.approx((2.0, 1.0, 1 / 3**0.5, 3))
-    assert summarise([5.0], [0.4]) == (5.0, None, 0.4, 1)  # the spread is unknown: the error within the run
-    assert summarise([5.0], [None]) == (5.0, None, 0.0, 1)
-
-
-@pytest.mark.parametrize(
-    ("published", "higher_is_better", "word"),
-    [
-        (90.0, True, "holds"),
-        (90.8, True, "holds"),  # 2 · 0.25 + 0.3, to the edge
-        (89.2, True, "holds"),
-        (90.81, True, "short"),
-        (89.19, True, "better"),
-        (90.81, False, "better"),  # a loss below the published one
-        (89.19, False, "short"),
-    ],
-)
-def test_judging(published, higher_is_better, word):
-    assert judge(published, Summary(90.0, 0.5, 0.25, 4), 0.3, higher_is_better) == word
-
-
-def test_one_seed_is_judged_by_its_test_images_and_says_so():
-    measured = summarise([98.0], [0.14])
-    assert word_and_reason(98.27, measured, 0.0, True) == ("holds", "n = 1")
-    assert word_and_reason(98.29, measured, 0.0, True) == ("short", "n = 1")
-
-
-def test_what_cannot_be_compared_says_why_and_what_the_numbers_say():
-    seeds = summarise([90.0, 90.2], [0.3, 0.3])
-    on = ("cifar10-jpeg", "cifar10")
-    assert word_and_reason(90.1, seeds, 0.1, True, data=on) == (
-        "not comparable", "on cifar10-jpeg, not cifar10: by the numbers holds")  # fmt: skip
-    assert word_and_reason(95.0, seeds, 0.1, True, data=on)[1].endswith("by the numbers short")
-    assert word_and_reason(90.1, seeds, 0.1, True, incomparable="training accuracy") == (
-        "not comparable", "training accuracy")  # fmt: skip
-    assert word_and_reason(90.1, seeds, 0.1, True, data=on, incomparable="training accuracy") == (
-        "not comparable", "training accuracy; on cifar10-jpeg, not cifar10")  # fmt: skip
-    assert word_and_reason(90.1, seeds, 0.1, True, epochs=(2, 30)) == ("holds", "at 2 of 30 epochs")
-    assert word_and_reason(None, seeds, 0.1, True) == ("never published", "")
-    assert word_and_reason(90.1, None, 0.1, True, absent="no weights") == ("not run", "no weights")
-
-
 # -- claims ----------------------------------------------------------------------------------------------------------
 
 HIGHER = Check(("lab/a",), ("lab/b",), "higher")
 CLAIM = Claim("lab/claim", "words", (HIGHER,), "b")
+APART = (-0.2, 0.0, 0.0, 0.2)  # around a row's mean: spread 0.1633, standard error 0.0816
 
 
-def lookup(**means):
-    """Rows a, b … measured with a standard error of 0.1 each: a difference's noise is 2 · 0.1414."""
-    return lambda row, measure: Found(Summary(means[row[-1]], 0.2, 0.1, 4), "mnist") if row[-1] in means else None
+def lookup(seeds=APART, data="mnist", published_on="mnist", epochs=(None, None), **means):
+    """Rows a, b … of four seeds: a difference has 6 degrees of freedom and an interval of ± 2.447 · 0.1155 = 0.2825."""
+
+    def found(row, measure):
+        name = row[-1]
+        if name not in means:
+            return None
+        values = {seed: means[name] + away for seed, away in enumerate(seeds)}
+        return Found(values, data, published_on, epochs)
+
+    return found
+
+
+def judged(claim, found):
+    return claims.corrected([claims.evaluate(claim, found)])[0]
 
 
 @pytest.mark.parametrize(
     ("check", "b", "word"),
     [
-        (HIGHER, 89.0, "holds"),
-        (HIGHER, 89.8, "within noise"),
-        (HIGHER, 90.2, "within noise"),
-        (HIGHER, 91.0, "does not hold"),
+        (HIGHER, 89.71, "holds"),
+        (HIGHER, 89.72, "within noise"),
+        (HIGHER, 90.28, "within noise"),
+        (HIGHER, 90.29, "does not hold"),
         (dataclasses.replace(HIGHER, margin=2.0), 89.0, "does not hold"),  # higher, but not by 2
-        (dataclasses.replace(HIGHER, expect="lower"), 91.0, "holds"),
-        (dataclasses.replace(HIGHER, expect="lower"), 89.0, "does not hold"),
-        (dataclasses.replace(HIGHER, expect="within", margin=0.5), 90.4, "holds"),
-        (dataclasses.replace(HIGHER, expect="within", margin=0.5), 90.6, "within noise"),
-        (dataclasses.replace(HIGHER, expect="within", margin=0.5), 91.0, "does not hold"),
+        (dataclasses.replace(HIGHER, expect="lower"), 90.29, "holds"),
+        (dataclasses.replace(HIGHER, expect="lower"), 89.71, "does not hold"),
+        # within: t(0.95, 6) · 0.1155 = 0.2244 inside the margin is shown; 0.2825 outside of it is against
+        (dataclasses.replace(HIGHER, expect="within", margin=0.5), 90.27, "holds"),
+        (dataclasses.replace(HIGHER, expect="within", margin=0.5), 90.28, "within noise"),
+        (dataclasses.replace(HIGHER, expect="within", margin=0.5), 90.78, "within noise"),
+        (dataclasses.replace(HIGHER, expect="within", margin=0.5), 90.79, "does not hold"),
     ],
 )
-def test_claims_by_the_noise_of_the_difference(check, b, word):
-    claim = dataclasses.replace(CLAIM, checks=(check,))
-    assert claims.evaluate(claim, lookup(a=90.0, b=b)).verdict == word
+def test_claims_by_welchs_t(check, b, word):
+    assert judged(dataclasses.replace(CLAIM, checks=(check,)), lookup(a=90.0, b=b)).verdict == word
 
 
 def test_a_claim_holds_only_if_every_check_does():
     two = dataclasses.replace(CLAIM, checks=(HIGHER, Check(("lab/a",), ("lab/c",), "higher")))
-    assert claims.evaluate(two, lookup(a=90.0, b=89.0, c=89.0)).verdict == "holds"
-    assert claims.evaluate(two, lookup(a=90.0, b=89.0, c=90.0)).verdict == "within noise"
-    assert claims.evaluate(two, lookup(a=90.0, b=90.0, c=91.0)).verdict == "does not hold"
-    missing = claims.evaluate(two, lookup(a=90.0, b=89.0))
-    assert missing == ("not run", "needs lab/c")
+    assert judged(two, lookup(a=90.0, b=89.0, c=89.0)).verdict == "holds"
+    assert judged(two, lookup(a=90.0, b=89.0, c=90.0)).verdict == "within noise"
+    assert judged(two, lookup(a=90.0, b=90.0, c=91.0)).verdict == "does not hold"
+    missing = judged(two, lookup(a=90.0, b=89.0))
+    assert (missing.verdict, missing.reason) == ("not run", "needs lab/c")
 
 
 def test_a_claim_shows_what_it_rests_on_and_never_mixes_data():
-    judged = claims.evaluate(CLAIM, lookup(a=90.0, b=89.0))
-    assert "lab/a against lab/b: +1.00 ± 0.28 % test accuracy" in judged.reason
-    mixed = {"lab/a": Found(Summary(90, 1, 1, 2), "cifar10"), "lab/b": Found(Summary(80, 1, 1, 2), "cifar10-jpeg")}
-    assert claims.evaluate(CLAIM, lambda row, measure: mixed[row]).verdict == "not run"
-    short = lambda row, measure: Found(Summary(90, 1, 1, 2), "mnist", "1 of 10 epochs")  # noqa: E731
-    assert "(1 of 10 epochs)" in claims.evaluate(CLAIM, short).reason
+    text = judged(CLAIM, lookup(a=90.0, b=89.0)).reason
+    assert "lab/a against lab/b: +1.00 points test accuracy" in text
+    assert "95 % interval +0.72 to +1.28" in text
+    assert "P(A > B) = 1.00" in text
+    noise = judged(CLAIM, lookup(a=90.0, b=90.0)).reason
+    # noncentral t with 6 degrees of freedom: 80 % are above 2.447 when the true difference is 3.37 standard errors
+    assert "a difference of 0.39 would have been seen with 80 % power" in noise
+    mixed = {"lab/a": Found({1: 90.0}, "cifar10", "cifar10"), "lab/b": Found({1: 80.0}, "cifar10-jpeg", "cifar10")}
+    assert judged(CLAIM, lambda row, measure: mixed[row]).verdict == "not run"
+
+
+def test_a_claim_inherits_what_its_rows_lack():
+    other = judged(CLAIM, lookup(data="mnist", published_on="cifar10", a=90.0, b=80.0))
+    assert other.verdict == "not comparable"
+    assert other.reason.startswith("on mnist, not cifar10; lab/a against lab/b: +10.00")
+    short = judged(CLAIM, lookup(epochs=(1, 10), a=90.0, b=80.0))
+    assert (short.verdict, short.reason[:15]) == ("indication", "1 of 10 epochs;")
+    alone = judged(CLAIM, lookup(seeds=(0.0,), a=90.0, b=80.0))
+    assert alone.verdict == "indication"
+    assert "one seed, needs two or more" in alone.reason
+
+
+def test_the_claims_of_a_pack_are_one_family():
+    one = claims.evaluate(CLAIM, lookup(a=90.0, b=89.7))  # p = 0.041
+    assert one.p == pytest.approx(0.041, abs=0.001)
+    assert claims.corrected([one])[0].verdict == "holds"
+    untested = claims.evaluate(CLAIM, lookup(a=90.0))
+    pair = claims.corrected([one, untested, one])
+    assert [j.verdict for j in pair] == ["within noise", "not run", "within noise"]
+    assert pair[0].reason.endswith("Holm's p = 0.082 among 2 claims")
 
 
 # -- the ledger ------------------------------------------------------------------------------------------------------
 
 
 def test_lines_put_published_beside_measured():
-    made = [entry(seed=s, accuracy=a, command=f"replicate --seeds {s}") for s, a in ((1, 89.9), (2, 90.1))]
+    made = [entry(seed=s, accuracy=a, command=f"replicate --seeds {s}") for s, a in ((1, 89.99), (2, 90.01))]
     best, last, loss, other, absent = ledger.lines(KNOWN, [*made, entry("lab/b", 80.0)])
     assert (best["verdict"], best["way"], best["n"]) == ("better", "published", 2)
     assert (last["verdict"], last["way"]) == ("holds", "right")
     assert last["command"] == "replicate --seeds 2"  # makes both
     assert last["measured"] == pytest.approx(90.0)
-    assert last["spread"] == pytest.approx(0.1414, abs=1e-4)
+    assert last["spread"] == pytest.approx(0.01414, abs=1e-5)
+    assert last["images_error"] == pytest.approx(0.3)
     assert loss["verdict"] == "holds"
-    assert (other["verdict"], other["reason"]) == ("not comparable", "it was the training accuracy; n = 1")
+    assert (other["verdict"], other["reason"]) == (
+        "not comparable", "it was the training accuracy; one seed, needs two or more")  # fmt: skip
     assert (absent["verdict"], absent["reason"], absent["published"]) == ("not run", "no weights", "pictures")
 
 
 def test_the_fullest_measurement_stands_for_a_row():
     short = [entry(seed=s, epochs=2, accuracy=50.0) for s in (1, 2, 3)]
-    assert "at 2 of 10 epochs" in ledger.lines(KNOWN, short)[0]["reason"]
+    assert "2 of 10 epochs" in ledger.lines(KNOWN, short)[0]["reason"]
     full = ledger.lines(KNOWN, [entry(), *short])
     assert full[1]["measured"] == 90.0
     assert "epochs" not in full[1]["reason"]
@@ -200,20 +193,24 @@ def test_variants_and_whole_searches_are_lines_of_their_own():
     assert "of 10 epochs" not in lines[2]["reason"]
 
 
+def seeds_of(name="lab/a", accuracy=90.0, **changes) -> list[Entry]:
+    return [entry(name, accuracy + away, seed, **changes) for seed, away in enumerate((-0.1, 0.0, 0.1))]
+
+
 def test_claims_are_judged_from_the_rows():
-    assert ledger.claim_lines(KNOWN, [entry()])[0]["verdict"] == "not run"
-    judged = ledger.claim_lines(KNOWN, [entry(), entry("lab/b", 80.0)])[0]
+    assert ledger.claim_lines(KNOWN, seeds_of())[0]["verdict"] == "not run"
+    judged = ledger.claim_lines(KNOWN, [*seeds_of(), *seeds_of("lab/b", 80.0)])[0]
     assert (judged["verdict"], judged["data"]) == ("holds", "mnist")
 
 
 def test_a_claim_is_judged_on_each_data_set_that_has_all_its_rows():
-    mnist = [entry(), entry("lab/b", 95.0)]
-    fashion = [entry(data="fashion-mnist"), entry("lab/b", 80.0, data="fashion-mnist")]
-    cifar = [entry(data="cifar10")]  # half of it: says nothing, hides nothing
+    mnist = [*seeds_of(), *seeds_of("lab/b", 95.0)]
+    fashion = [*seeds_of(data="fashion-mnist"), *seeds_of("lab/b", 80.0, data="fashion-mnist")]
+    cifar = seeds_of(data="cifar10")  # half of it: says nothing, hides nothing
     judged = ledger.claim_lines(KNOWN, [*cifar, *mnist, *fashion])
     assert {(line["data"], line["verdict"]) for line in judged} == {
         ("mnist", "does not hold"),
-        ("fashion-mnist", "holds"),
+        ("fashion-mnist", "not comparable"),
     }
 
 
@@ -232,13 +229,17 @@ def test_a_control_may_be_another_measure_of_the_same_run():
 
     def judged(right, rule):
         values = {"test_accuracy": right, "batch_total_accuracy": rule}
-        return claims.evaluate(claim, lambda row, m: claims.Found(Summary(values[m], None, 0.3, 1), "mnist"))
+
+        def found(row, measure):  # by seed, the two ways move together: paired, their difference hardly does
+            return Found({s: values[measure] + 3 * s + (s % 2) * 0.1 * (right > 20) for s in range(3)}, "c", "c")
+
+        return claims.corrected([claims.evaluate(claim, found)])[0]
 
     assert judged(10.4, 10.2).verdict == "holds"
-    found = judged(92.0, 10.2)
-    assert found.verdict == "does not hold"
-    assert "notes/cvae against itself: +81.80 ± 0.85 %" in found.reason
-    assert "(92.00) over class of a batch's least total loss (10.20)" in found.reason
+    against = judged(92.0, 10.2)
+    assert against.verdict == "does not hold"
+    assert "notes/cvae against itself: +81.80 points" in against.reason
+    assert "over class of a batch's least total loss (13." in against.reason
     assert claims.evaluate(claim, lambda row, measure: None).reason == "needs notes/cvae"
 
 
@@ -259,7 +260,7 @@ def test_files_are_generated_from_the_raw_rows(tmp_path):
     readme = (tmp_path / "README.md").read_text()
     assert readme.startswith("before\n<!-- ledger -->\n| row |")
     assert readme.endswith("<!-- /ledger -->\nafter\n")
-    assert "90.10 ± 0.14 % (n = 2)" in readme
+    assert "90.10 ± 0.14 % (n = 2; images 0.30)" in readme
     assert "stale" not in readme
 
 

@@ -64,6 +64,34 @@ def test_pictures(runs, tmp_path):
     assert len(set(comparison.unique_names(runs))) >= 2
 
 
+def test_other_images_are_another_table_and_other_pictures(runs, tmp_path):
+    """--limit makes another set of images: one best and one front for each, and names that tell them apart."""
+    other = api.run("mlp", limit=60, lr=1e-3, epochs=1, runs=tmp_path / "runs", quiet=True)
+    rows = comparison.table([*runs, other])
+    best = [r["data"] for r in rows if r["best"]]
+    assert sorted(best) == ["digits (120 images)", "digits (60 images)"]
+    assert {r["data"] for r in rows} == set(best)
+    paths = comparison.draw([*runs, other], tmp_path / "pictures")
+    assert [p.name for p in paths] == [
+        f"{kind}-digits-{n}-images.png" for n in (120, 60) for kind in ("comparison", "accuracy-against-time")
+    ]
+    assert {r["data"] for r in comparison.table(runs)} == {"digits"}
+
+
+def test_names_of_data_tell_images_apart():
+    one = {"data": "pets", "fingerprint": "a", "train_images": 8, "height": 16, "width": 16, "classes": ["cat", "dog"]}
+    assert comparison.data_names([one]) == {"a": "pets"}
+    larger = {**one, "fingerprint": "b", "height": 32, "width": 32}
+    assert comparison.data_names([one, larger]) == {
+        "a": "pets (8 images of 16x16, 2 classes)", "b": "pets (8 images of 32x32, 2 classes)"
+    }  # fmt: skip
+    assert comparison.data_names([one, {**one, "fingerprint": "c"}]) == {
+        "a": "pets (8 images, a)",
+        "c": "pets (8 images, c)",
+    }
+    assert comparison.file_name("/home/a/pets.zip") == "pets"
+
+
 def test_mcnemar_known_answers():
     """10 images right in one only, split 10 to 0: 2 * 0.5**10. Split 5 to 5: no evidence at all."""
     a, b = np.array([True] * 10 + [False] * 5), np.array([False] * 10 + [False] * 5)
@@ -102,6 +130,16 @@ def test_the_commands(runs, replab, in_tmp):
     code, out, _ = replab("leaderboard", "--runs", in_tmp / "none")
     assert code == 0
     assert "no finished runs" in out
+    for words, says in (
+        (["--data", "digts"], "no data set among the finished runs named 'digts'. Did you mean 'digits'?"),
+        (
+            ["--model", "cnn"],
+            "no model among the finished runs named 'cnn'. Did you mean 'fcn'? (finished runs have fcn, mlp)",
+        ),
+    ):
+        code, out, err = replab("leaderboard", "--runs", folder, *words)
+        assert (code, out) == (2, "")
+        assert err.startswith(f"replab: {says}")
 
 
 def test_a_broken_run_is_left_out_and_named(a_run, replab):

@@ -9,7 +9,7 @@ from torch import Tensor
 from replab.data.augment.steps import augmentation
 
 
-@augmentation(limits={"zoom": 1.0})
+@augmentation(limits={"zoom": 1.0}, sides={"shift": 1})
 def affine(
     x: Tensor,
     generator: torch.Generator,

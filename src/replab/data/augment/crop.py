@@ -8,7 +8,7 @@ from torch import Tensor
 from replab.data.augment.steps import augmentation
 
 
-@augmentation
+@augmentation(sides={"pad": 1})
 def crop(x: Tensor, generator: torch.Generator, black: Tensor, pad: int = 4) -> Tensor:
     """Pad by `pad` black pixels on each side and cut out the image's size at a random place."""
     b, c, h, w = x.shape

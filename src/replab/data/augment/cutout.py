@@ -8,7 +8,7 @@ from torch import Tensor
 from replab.data.augment.steps import augmentation
 
 
-@augmentation
+@augmentation(sides={"side": 2})
 def cutout(x: Tensor, generator: torch.Generator, black: Tensor, side: int = 8) -> Tensor:
     """Blacken a square of `side` pixels around a random pixel; at the border only the part inside."""
     b, _, h, w = x.shape

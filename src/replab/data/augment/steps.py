@@ -3,7 +3,7 @@
 An augmentation is a function `(x, generator, black, *numbers) -> x` under `@augmentation`, in a file of this folder.
 x is a normalised batch (B, C, H, W); `generator` is the CPU generator all draws come from; `black` (1, C, 1, 1) is the
 normalised value of a 0 pixel and fills what comes in from outside the image. One that mixes labels
-(`@augmentation(mixes_labels=True)`) returns a Mixed.
+(`@augmentation(mixes_labels=True)`) returns a Mixed. `sides={"pad": 1}`: pad must be below once the image's side.
 """
 
 from __future__ import annotations
@@ -63,6 +63,21 @@ def apply(
 
 def mixes_labels(steps: Sequence[Step]) -> bool:
     return any(getattr(augmentation.get(step.name), "mixes_labels", False) for step in steps)
+
+
+def check_fits(steps: Sequence[Step], height: int, width: int) -> None:
+    """Refuse steps that could leave nothing of images this small."""
+    side = min(height, width)
+    for step in steps:
+        function = augmentation.get(step.name)
+        names = list(inspect.signature(function).parameters)[3:]
+        for name, value in zip(names, step.args):
+            most = getattr(function, "sides", {}).get(name)
+            if most is not None and value >= most * side:
+                raise RecipeError(
+                    f"augmentation {spell([step])!r}: the {name} must be below {most * side:g} pixels on images of"
+                    f" {width}x{height}, got {value:g}; use a smaller one"
+                )
 
 
 def drawn_share(alpha: float, generator: torch.Generator) -> float:

@@ -9,7 +9,7 @@ from replab.data.source import source
 CONSTANTS = ((0.4914, 0.4822, 0.4465), (0.2023, 0.1994, 0.2010))
 
 
-@source
+@source(shape=(3, 32, 32), classes=10)
 def cifar10(*, size: int | None, seed: int) -> Dataset:
     train = [f"data_batch_{i}" for i in range(1, 6)]
     forms = archives.cifar_forms("cifar-10-batches-py", "cifar-10-python", train, "test_batch", "batches.meta", "label")

@@ -20,7 +20,7 @@ from replab.data.source import source
 SPLIT_SEED = 0
 
 
-@source
+@source(shape=(1, 8, 8), classes=10)
 def digits(*, size: int | None, seed: int) -> Dataset:
     from replab.data.decode.pictures import resized
 

@@ -9,7 +9,7 @@ from replab.data.source import source
 CLOTHES = "T-shirt/top|Trouser|Pullover|Dress|Coat|Sandal|Shirt|Sneaker|Bag|Ankle boot"
 
 
-@source
+@source(shape=(1, 28, 28), classes=10)
 def fashion_mnist(*, size: int | None, seed: int) -> Dataset:
     forms = archives.idx_forms("FashionMNIST", tuple(CLOTHES.split("|")))
     return archives.load("fashion-mnist", forms, "FashionMNIST", size, ((0.2860,), (0.3530,)))

@@ -7,7 +7,7 @@ from replab.data.images import Dataset
 from replab.data.source import source
 
 
-@source
+@source(shape=(1, 28, 28), classes=10)
 def mnist(*, size: int | None, seed: int) -> Dataset:
     classes = tuple(map(str, range(10)))
     return archives.load("mnist", archives.idx_forms("MNIST", classes), "MNIST", size, ((0.1307,), (0.3081,)))

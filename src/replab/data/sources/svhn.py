@@ -8,7 +8,7 @@ from replab.data.images import Dataset
 from replab.data.source import source
 
 
-@source
+@source(shape=(3, 32, 32), classes=10)
 def svhn(*, size: int | None, seed: int) -> Dataset:
     classes = tuple(map(str, range(10)))
     form = archives.Form(

@@ -4,8 +4,9 @@
 experiment: its recipe is the source's with its own keys on top, and `figures` are the printed numbers, each with the
 measurement (measures.py) that stands beside it; `right = true` marks the right way where the published one was wrong.
 Each `[[claim]]` is a sentence, with the comparisons of rows that decide it. Ids begin with the file's name.
-A tolerance is in the figure's unit; a source's is about two standard errors of one run on its test images, because
-each published number is one run.
+A tolerance is in the figure's unit: the difference that would not matter, stated before measuring, within which the
+measured mean has to be shown for the figure to hold. A source's is about two standard errors of one run on its test
+images. A figure that was printed as a bound ("above 82 %") has `bound = "above"` or `"below"`.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ class Figure:
 
     measure: str  # a name in measures.MEASURES
     published: float | None = None  # None: never printed
-    tolerance: float = 0.0
+    tolerance: float = 0.0  # margin of equivalence
+    bound: str = ""  # above or below: the printed number is the least or the most
     right: bool = False  # the right way, beside the published one
     incomparable: str = ""  # why the printed number measured something else
     note: str = ""
@@ -152,7 +154,10 @@ def _figure(values: dict[str, Any], source: Mapping[str, Any], row: str, open_en
     unit = MEASURES[measure].unit if measure in MEASURES else ""
     tolerance = source.get("tolerance", {}).get("accuracy" if unit == "%" else "loss", 0.0)
     _no_more({k: v for k, v in values.items() if k not in Figure.__dataclass_fields__}, row)
-    return Figure(**{"tolerance": tolerance, **values})
+    figure = Figure(**{"tolerance": tolerance, **values})
+    if figure.bound not in ("", "above", "below"):
+        raise RecipeError(f"{row}: bound must be above or below, got {figure.bound!r}")
+    return figure
 
 
 def _claim(values: dict[str, Any], source: str, rows: set[str]) -> Claim:
