@@ -104,6 +104,8 @@ def __getattr__(name: str) -> Any:
         return getattr(importlib.import_module("mytorch.numpy_lab"), name)
     if name in ("autocast", "GradScaler"):
         return getattr(importlib.import_module("mytorch.amp"), name)
+    if name in ("stft", "istft") or name.endswith("_window"):
+        return getattr(importlib.import_module("mytorch.spectral"), name)
     if name in ("from_dlpack", "to_dlpack"):
         return getattr(importlib.import_module("mytorch.utils.dlpack"), name)
     if is_absent(f"torch.{name}"):
