@@ -82,7 +82,7 @@ _TORCH = {f"torch.{name}": f"mytorch.{name}" for name in _SAME} | _OTHER
 
 
 class UnsupportedImport(ImportError, NotImplementedError):
-    """A module torch has and mytorch has not."""
+    """A module that torch has and mytorch does not have."""
 
 
 def torch_module(name: str) -> ModuleType:

@@ -143,7 +143,7 @@ class MNIST(_Images):
     def targets(self) -> Tensor:
         return Tensor(self._labels)
 
-    train_data = test_data = data  # the names of old
+    train_data = test_data = data  # the older names
     train_labels = test_labels = targets
 
 
