@@ -91,7 +91,7 @@ def compile(model: Any = None, **options: Any) -> Any:
 
 
 _LATER = (
-    *("amp", "distributed", "distributions", "fft", "jit", "multiprocessing", "profiler", "signal", "special"),
+    *("amp", "distributed", "distributions", "fft", "func", "jit", "multiprocessing", "profiler", "signal", "special"),
     *("compat", "datasets", "transforms", "vision"),  # not part of torch
 )
 
@@ -104,6 +104,10 @@ def __getattr__(name: str) -> Any:
         return getattr(importlib.import_module("mytorch.numpy_lab"), name)
     if name in ("autocast", "GradScaler"):
         return getattr(importlib.import_module("mytorch.amp"), name)
+    if name in ("stft", "istft") or name.endswith("_window"):
+        return getattr(importlib.import_module("mytorch.spectral"), name)
+    if name == "vmap":
+        return importlib.import_module("mytorch.func").vmap
     if name in ("from_dlpack", "to_dlpack"):
         return getattr(importlib.import_module("mytorch.utils.dlpack"), name)
     if is_absent(f"torch.{name}"):

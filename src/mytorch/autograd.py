@@ -358,7 +358,7 @@ def register_hook(self: Tensor, hook: Callable) -> HookHandle:
 
 
 def Variable(data: Tensor, requires_grad: bool = False) -> Tensor:
-    """Of old: a tensor over the same memory, without history."""
+    """In older scripts: a tensor over the same memory, without history."""
     return data.detach().requires_grad_(requires_grad)
 
 

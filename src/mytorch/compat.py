@@ -23,8 +23,8 @@ from .absent import module as absent_module
 
 # Torch's modules that have the same name below mytorch.
 _SAME = (
-    *("accelerator", "amp", "autograd", "backends", "cuda", "cuda.amp", "distributed", "distributions", "fft", "jit"),
-    *("linalg", "multiprocessing", "profiler", "random", "special"),
+    *("accelerator", "amp", "autograd", "backends", "cuda", "cuda.amp", "distributed", "distributions", "fft", "func"),
+    *("jit", "linalg", "multiprocessing", "profiler", "random", "signal", "special"),
     *("nn", "nn.functional", "nn.init", "nn.modules", "nn.parallel", "nn.parameter", "nn.utils", "nn.utils.rnn"),
     *(f"nn.modules.{name}" for name in ("activation", "container", "conv", "dropout", "linear", "loss", "module")),
     *(f"nn.modules.{name}" for name in ("normalization", "padding", "pooling", "rnn", "transformer", "utils")),
@@ -44,6 +44,8 @@ _OTHER = {
     "torch.cuda.amp.grad_scaler": "mytorch.cuda.amp",
     "torch.distributions.constraints": "mytorch.distributions.constraints",
     "torch.distributions.kl": "mytorch.distributions.kl",
+    "torch.distributions.transforms": "mytorch.distributions.transforms",
+    "torch.distributions.transformed_distribution": "mytorch.distributions",
     **{
         f"torch.distributions.{name}": "mytorch.distributions"
         for name in ("bernoulli", "beta", "categorical", "distribution", "independent", "multivariate_normal")
@@ -53,6 +55,7 @@ _OTHER = {
     "torch.nn.modules.batchnorm": "mytorch.nn.modules.normalization",
     "torch.nn.parallel.data_parallel": "mytorch.nn.parallel",
     "torch.nn.parallel.distributed": "mytorch.nn.parallel",
+    "torch.nn.utils.stateless": "mytorch.func",
     "torch.nn.utils.parametrizations": "mytorch.nn.utils.reparametrized",
     "torch.nn.utils.clip_grad": "mytorch.nn.utils.clip_grad",
     "torch.optim.adamw": "mytorch.optim.adam",
@@ -79,7 +82,7 @@ _TORCH = {f"torch.{name}": f"mytorch.{name}" for name in _SAME} | _OTHER
 
 
 class UnsupportedImport(ImportError, NotImplementedError):
-    """A module torch has and mytorch has not."""
+    """A module that torch has and mytorch does not have."""
 
 
 def torch_module(name: str) -> ModuleType:

@@ -82,17 +82,18 @@ class _Images(Dataset[tuple[Any, int]]):
     ):
         self.root, self.train = Path(root).expanduser(), train
         self.transform, self.target_transform = transform, target_transform
-        self._images, self._labels = self._read()
+        self.data, self.targets = self._read()
 
-    def _read(self) -> tuple[np.ndarray, np.ndarray]:
+    def _read(self) -> tuple[Any, Any]:
+        """The images and the labels, as torchvision keeps them in `data` and `targets`, which may be set anew."""
         raise NotImplementedError
 
     def __len__(self) -> int:
-        return len(self._images)
+        return len(self.data)
 
     def __getitem__(self, index: int) -> tuple[Any, Any]:
-        image: Any = self._images[index]
-        label: Any = int(self._labels[index])
+        image: Any = (self.data._array if isinstance(self.data, Tensor) else self.data)[index]
+        label: Any = int(self.targets[index])
         if self.transform is not None:
             image = self.transform(image)
         if self.target_transform is not None:
@@ -125,7 +126,7 @@ class MNIST(_Images):
         "9 - nine",
     )
 
-    def _read(self) -> tuple[np.ndarray, np.ndarray]:
+    def _read(self) -> tuple[Any, Any]:
         folder, part = self.root / type(self).__name__ / "raw", "train" if self.train else "t10k"
         images = read_idx(_find(folder, f"{part}-images-idx3-ubyte"))
         labels = read_idx(_find(folder, f"{part}-labels-idx1-ubyte"))
@@ -133,18 +134,10 @@ class MNIST(_Images):
             raise ValueError(
                 f"{folder} must hold images (n, h, w) and as many labels, but has {images.shape} and {labels.shape}"
             )
-        return images, labels.astype(np.int64)
+        return Tensor(images), Tensor(labels.astype(np.int64))
 
-    @property
-    def data(self) -> Tensor:
-        return Tensor(self._images)
-
-    @property
-    def targets(self) -> Tensor:
-        return Tensor(self._labels)
-
-    train_data = test_data = data  # the names of old
-    train_labels = test_labels = targets
+    train_data = test_data = property(lambda self: self.data)  # the older names
+    train_labels = test_labels = property(lambda self: self.targets)
 
 
 class FashionMNIST(MNIST):
@@ -180,7 +173,7 @@ class CIFAR10(_Images):
     }
     classes = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
 
-    def _read(self) -> tuple[np.ndarray, np.ndarray]:
+    def _read(self) -> tuple[Any, Any]:
         folder, key = self.root / self._folder, self._key.encode()
         images, labels = [], []
         for path in [_find(folder, name) for name in self._files[self.train]]:
@@ -191,15 +184,7 @@ class CIFAR10(_Images):
             images.append(np.asarray(batch[b"data"], np.uint8).reshape(-1, 3, 32, 32))
             labels += batch[key]
         pixels = np.concatenate(images).transpose(0, 2, 3, 1)  # (n, h, w, channels), as pictures are
-        return np.ascontiguousarray(pixels), np.asarray(labels, np.int64)
-
-    @property
-    def data(self) -> np.ndarray:
-        return self._images
-
-    @property
-    def targets(self) -> list[int]:
-        return self._labels.tolist()
+        return np.ascontiguousarray(pixels), [int(label) for label in labels]
 
 
 class CIFAR100(CIFAR10):

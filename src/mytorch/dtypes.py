@@ -9,7 +9,7 @@ import numpy as np
 
 
 class Unsupported(NotImplementedError, AttributeError):
-    """A name torch has and mytorch has not; an AttributeError too, so that hasattr() answers False."""
+    """A name that torch has and mytorch does not have; also an AttributeError, so that hasattr() answers False."""
 
 
 def unsupported(name: str) -> Unsupported:

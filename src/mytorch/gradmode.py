@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -45,6 +46,9 @@ class _Mode:
         state.enabled = self._before.pop()
 
     def __call__(self, function: Callable) -> Callable:
+        if inspect.isgeneratorfunction(function):
+            return self._generator(function)
+
         @functools.wraps(function)
         def in_mode(*args: Any, **kwargs: Any) -> Any:
             # not `with self`: two threads may be inside the function at once
@@ -53,6 +57,24 @@ class _Mode:
                 return function(*args, **kwargs)
             finally:
                 state.enabled = before
+
+        return in_mode
+
+    def _generator(self, function: Callable) -> Callable:
+        """The mode holds while the generator runs, and not in the loop that takes what it yields."""
+
+        @functools.wraps(function)
+        def in_mode(*args: Any, **kwargs: Any) -> Any:
+            running, value = function(*args, **kwargs), None
+            while True:
+                before, state.enabled = state.enabled, self.value
+                try:
+                    made = running.send(value)
+                except StopIteration as end:
+                    return end.value
+                finally:
+                    state.enabled = before
+                value = yield made
 
         return in_mode
 

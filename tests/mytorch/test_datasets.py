@@ -176,3 +176,13 @@ def test_the_names_of_old(tmp_path):
     np.testing.assert_array_equal(train.train_labels.numpy(), made["train"][1])
     np.testing.assert_array_equal(test.test_data.numpy(), made["t10k"][0])
     np.testing.assert_array_equal(test.test_labels.numpy(), made["t10k"][1])
+
+
+def test_images_and_labels_can_be_set_anew(tmp_path):
+    made = write_mnist(tmp_path)
+    data = datasets.MNIST(tmp_path, transform=transforms.ToTensor())
+    few = data.targets < 2
+    data.data, data.targets = data.data[few], data.targets[few]
+    assert len(data) == 2
+    assert [label for _, label in data] == [0, 1]
+    np.testing.assert_allclose(data[1][0].numpy()[0] * 255, made["train"][0][1], atol=1e-4)

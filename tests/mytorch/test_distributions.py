@@ -143,3 +143,48 @@ def test_wrong_parameters_and_values_are_named():
         with pytest.raises(NotImplementedError):
             d.kl_divergence(d.Normal(0.0, 1.0), d.Bernoulli(0.5))
         d.Normal(0.0, -1.0, validate_args=False)
+
+
+def test_transformed_mixed_and_relaxed():
+    rows = []
+    for lib in (mytorch, torch):
+        d = lib.distributions
+        loc, scale = (lib.from_numpy(x).requires_grad_() for x in (PLACE, WIDE))
+        value, share = lib.from_numpy(SHARE), lib.from_numpy(SHARE / SHARE.sum(1, keepdims=True))
+        made = [
+            (d.TransformedDistribution(d.Normal(loc, scale), d.TanhTransform()), value),
+            (
+                d.TransformedDistribution(d.Normal(loc, scale), [d.AffineTransform(0.2, 1.5), d.SigmoidTransform()]),
+                value,
+            ),
+            (d.TransformedDistribution(d.Independent(d.Normal(loc, scale), 1), d.ExpTransform()), value),
+            (
+                d.TransformedDistribution(
+                    d.Normal(loc, scale), d.ComposeTransform([d.TanhTransform(), d.AffineTransform(0.0, 2.0)])
+                ),
+                value,
+            ),
+            (d.MixtureSameFamily(d.Categorical(lib.from_numpy(SHARE)), d.Normal(loc, scale)), value[:, 0]),
+            (
+                d.MixtureSameFamily(
+                    d.Categorical(lib.from_numpy(SHARE[0, :2])), d.Independent(d.Normal(loc, scale), 1)
+                ),
+                value[0],
+            ),
+            (d.RelaxedOneHotCategorical(lib.tensor(0.7).double(), logits=loc), share),
+            (d.RelaxedBernoulli(lib.tensor(0.7).double(), logits=loc), value),
+        ]
+        found = []
+        for distribution, at in made:
+            density = distribution.log_prob(at)
+            density.sum().backward()
+            found += [density, loc.grad.clone()]
+            drawn = distribution.sample((3,))
+            assert drawn.shape == (3, *distribution.batch_shape, *distribution.event_shape)
+            assert distribution.log_prob(drawn).isfinite().all()
+            if distribution.has_rsample:
+                assert distribution.rsample().requires_grad
+        found += [made[4][0].mean, made[4][0].variance, made[5][0].mean, made[5][0].variance]
+        rows.append(found)
+    for a, b in zip(*rows):
+        close(a, b)

@@ -120,3 +120,31 @@ def test_fft_and_complex_numbers():
     check(lambda t, a: t.view_as_real(t.polar(a.exp(), a * 2) * t.complex(a, -a).conj()), (3,))
     assert mytorch.tensor([1 + 2j]).dtype == mytorch.complex64
     assert mytorch.complex64.is_complex
+
+
+def test_short_time_fourier_transforms():
+    def fn(t, a):
+        window = t.hann_window(8, dtype=a.dtype)
+        spectrum = t.stft(a, 8, 2, window=window, return_complex=True)
+        return t.istft(spectrum, 8, 2, window=window), t.view_as_real(spectrum)
+
+    check(fn, (2, 30))
+    names = ("hamming_window", "kaiser_window", "blackman_window", "bartlett_window")
+    check(lambda t, a: [getattr(t, name)(6, False, dtype=t.float64) for name in names], ())
+
+
+def test_no_grad_around_a_generator():
+    for lib in (torch, mytorch):
+
+        @lib.no_grad()
+        def steps(lib=lib):
+            for _ in range(2):
+                yield lib.is_grad_enabled()
+
+        assert [(inside, lib.is_grad_enabled()) for inside in steps()] == [(False, True)] * 2
+
+
+def test_activations_in_place():
+    names = ("relu_", "elu_", "celu_", "selu_", "leaky_relu_", "hardtanh_")
+    check(lambda t, a: [getattr(t.nn.functional, name)(a * 1) for name in names], (3, 4))
+    check(lambda t, a: t.nn.functional.threshold_(a * 1, 0.5, 2.0), (3, 4))

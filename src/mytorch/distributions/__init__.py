@@ -4,7 +4,7 @@ from typing import Any
 
 from mytorch.dtypes import unsupported
 
-from . import constraints
+from . import constraints, transforms
 from .discrete import (
     Bernoulli,
     Binomial,
@@ -18,17 +18,30 @@ from .distribution import Distribution, ExponentialFamily
 from .gamma import Beta, Chi2, Dirichlet, Exponential, Gamma, StudentT
 from .kl import kl_divergence, register_kl
 from .location import Cauchy, Gumbel, HalfNormal, Laplace, LogNormal, Normal, Uniform
+from .mixture import MixtureSameFamily, RelaxedBernoulli, RelaxedOneHotCategorical
 from .multivariate import Independent, MultivariateNormal
+from .transforms import (
+    AffineTransform,
+    ComposeTransform,
+    ExpTransform,
+    SigmoidTransform,
+    TanhTransform,
+    Transform,
+    TransformedDistribution,
+)
 
 __all__ = [
+    "AffineTransform",
     "Bernoulli",
     "Beta",
     "Binomial",
     "Categorical",
     "Cauchy",
     "Chi2",
+    "ComposeTransform",
     "Dirichlet",
     "Distribution",
+    "ExpTransform",
     "Exponential",
     "ExponentialFamily",
     "Gamma",
@@ -38,16 +51,24 @@ __all__ = [
     "Independent",
     "Laplace",
     "LogNormal",
+    "MixtureSameFamily",
     "MultivariateNormal",
     "Normal",
     "OneHotCategorical",
     "OneHotCategoricalStraightThrough",
     "Poisson",
+    "RelaxedBernoulli",
+    "RelaxedOneHotCategorical",
+    "SigmoidTransform",
     "StudentT",
+    "TanhTransform",
+    "Transform",
+    "TransformedDistribution",
     "Uniform",
     "constraints",
     "kl_divergence",
     "register_kl",
+    "transforms",
 ]
 
 

@@ -180,7 +180,7 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
     return tensor
 
 
-# the names of old
+# the older names
 uniform, normal, constant, eye, dirac = uniform_, normal_, constant_, eye_, dirac_
 xavier_uniform, xavier_normal, orthogonal = xavier_uniform_, xavier_normal_, orthogonal_
 kaiming_uniform, kaiming_normal, sparse = kaiming_uniform_, kaiming_normal_, sparse_

@@ -133,7 +133,7 @@ class Resize(Module):
         return f"Resize(size={self.size}, interpolation={how}, max_size={self.max_size}, antialias={self.antialias})"
 
 
-Scale = Resize  # its name of old
+Scale = Resize  # its older name
 
 
 class CenterCrop(Module):

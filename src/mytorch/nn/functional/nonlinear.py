@@ -12,11 +12,12 @@ from mytorch.ops.reduce import axis_of
 from mytorch.random import numpy_generator
 from mytorch.tensor import Tensor
 
-from .activation import elu, hardtanh, leaky_relu, relu6, sigmoid, softmax, softplus, tanh
+from .activation import elu, hardtanh, leaky_relu, relu, relu6, sigmoid, softmax, softplus, tanh
 
 __all__ = [
-    "celu", "glu", "gumbel_softmax", "hardshrink", "hardsigmoid", "hardswish", "mish", "prelu", "rrelu", "selu",
-    "softmin", "softshrink", "softsign", "tanhshrink", "threshold",
+    "celu", "celu_", "elu_", "glu", "gumbel_softmax", "hardshrink", "hardsigmoid", "hardswish", "hardtanh_",
+    "leaky_relu_", "mish", "prelu", "relu_", "rrelu", "rrelu_", "selu", "selu_", "softmin", "softshrink", "softsign",
+    "tanhshrink", "threshold", "threshold_",
 ]  # fmt: skip
 
 
@@ -145,3 +146,18 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
     one_hot = np.zeros(soft.shape, soft._array.dtype)
     np.put_along_axis(one_hot, soft._array.argmax(dim, keepdims=True), 1.0, dim)
     return Tensor(one_hot) - soft.detach() + soft
+
+
+def _in_place(function: Any) -> Any:
+    """relu_(x) is relu(x, inplace=True)."""
+
+    def call(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        return apply(input, function, args, kwargs)
+
+    call.__name__ = call.__qualname__ = function.__name__.strip("_") + "_"
+    return call
+
+
+relu_, elu_, celu_, selu_ = _in_place(relu), _in_place(elu), _in_place(celu), _in_place(selu)
+leaky_relu_, hardtanh_, rrelu_ = _in_place(leaky_relu), _in_place(hardtanh), _in_place(rrelu)
+threshold_ = _in_place(_threshold)

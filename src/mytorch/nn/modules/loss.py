@@ -28,7 +28,7 @@ __all__ = [
 class _Loss(Module):
     def __init__(self, size_average: Any = None, reduce: Any = None, reduction: str = "mean"):
         super().__init__()
-        if size_average is not None or reduce is not None:  # the two settings of old that reduction stands for
+        if size_average is not None or reduce is not None:  # the two older settings that reduction replaced
             average, reduced = size_average is not False, reduce is not False
             reduction = "none" if not reduced else "mean" if average else "sum"
         self.reduction = reduction
@@ -142,7 +142,7 @@ class KLDivLoss(_Loss):
 
 
 class NLLLoss2d(NLLLoss):
-    """The name of old for NLLLoss of images."""
+    """The older name for NLLLoss of images."""
 
 
 class HuberLoss(_Loss):

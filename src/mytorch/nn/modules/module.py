@@ -109,7 +109,7 @@ class Module(Traversal, State, Conversion):
         """`hook(module, grad_input, grad_output)` runs in backward; a value it returns replaces grad_input."""
         return _add_hook(self._backward_hooks, hook, prepend, False)
 
-    register_backward_hook = register_full_backward_hook  # its name of old
+    register_backward_hook = register_full_backward_hook  # its older name
 
     def register_full_backward_pre_hook(self, hook: Callable, prepend: bool = False) -> RemovableHandle:
         """`hook(module, grad_output)` runs before; a value it returns replaces grad_output."""

@@ -9,7 +9,7 @@ from mytorch.dtypes import unsupported
 
 from . import rnn
 from .clip_grad import clip_grad_norm_, clip_grad_value_, get_total_norm
-from .clip_grad import clip_grad_norm_ as clip_grad_norm  # its name of old
+from .clip_grad import clip_grad_norm_ as clip_grad_norm  # its older name
 from .convert_parameters import parameters_to_vector, vector_to_parameters
 
 __all__ = [

@@ -21,7 +21,7 @@ from .onecycle import OneCycleLR
 from .plateau import ReduceLROnPlateau
 from .scheduler import LRScheduler
 
-_LRScheduler = LRScheduler  # its name of old
+_LRScheduler = LRScheduler  # its older name
 
 __all__ = [
     "ChainedScheduler",

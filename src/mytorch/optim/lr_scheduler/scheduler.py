@@ -40,7 +40,7 @@ class LRScheduler:
         return self._last_lr
 
     def step(self, epoch: int | None = None) -> None:
-        """One epoch on; or, as of old, to a given epoch: then the rate is computed from the first one."""
+        """One epoch on; or, as older scripts do, to a given epoch: then the rate is computed from the first one."""
         self._step_count += 1
         if epoch is None:
             self.last_epoch += 1
