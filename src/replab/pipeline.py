@@ -12,6 +12,7 @@ import numpy as np
 from replab.backends.backend import array
 from replab.data import inspect
 from replab.data.batches import Batches
+from replab.data.images import Images
 from replab.data.normalise import normalisation
 from replab.data.split import split_for_search
 from replab.errors import RunError
@@ -23,7 +24,8 @@ from replab.records.events import Events
 from replab.records.record import Record
 from replab.records.terminal import spelled
 from replab.records.trial import Trial
-from replab.records.values.answers import most_confident_mistakes
+from replab.records.values import examples
+from replab.records.values.answers import most_confident_mistakes, surety
 from replab.report import write as report
 from replab.search.choice import best
 from replab.search.trials import search
@@ -239,11 +241,21 @@ def evaluate_trained(
         wrong = most_confident_mistakes(kept["logits"], kept["labels"])
         kept |= {"mistake_index": wrong, "mistake_pixels": data.test.pixels[wrong]}
     record.write_predictions(kept)
+    if "logits" in kept:
+        keep_examples(record, kept["logits"], data.test)
     if task.name == "classify" and experiment.backend.name == "torch":
         inside.keep(record, model, experiment, recipe, kept["logits"], kept["labels"])
     events.tell("stage", stage="evaluate", seconds=found.seconds)
     record.write_json("facts.json", _facts(experiment, model, recipe, found, part is model))
     record.write_json("metrics.json", metrics)
+
+
+def keep_examples(record: Record, logits: np.ndarray, test: Images) -> None:
+    """The test images behind the confusion matrix, a few of each of its cells."""
+    assert test.labels is not None
+    shape = test.pixels.shape[2:]
+    chosen = examples.choose(test.labels, logits.argmax(1), surety(logits), (shape[0], shape[1]))
+    examples.write(record, chosen, test.pixels[chosen])
 
 
 def _facts(experiment: Experiment, model: Any, recipe: Recipe, found: Evaluation, whole: bool) -> dict[str, Any]:

@@ -32,17 +32,11 @@ def curves(values: Values) -> Figure | None:
 
 def draw_curves(rows: Sequence[Mapping[str, object]], title: str = "") -> Figure:
     """Every metric of these rows (one per epoch), in one panel per family: loss, accuracy, MSE, KL …"""
-    families: dict[str, list[str]] = {}
-    for name in dict.fromkeys(name for row in rows for name in row):
-        family = name.rpartition("_")[2]
-        if family not in NOT_DRAWN and any(style.is_number(row.get(name)) for row in rows):
-            families.setdefault(family, []).append(name)
+    families = families_of(rows)
     if not families:
         return style.message("no epochs were recorded", title)
-    order = sorted(families, key=lambda family: {"loss": 0, "accuracy": 1}.get(family, 2))[:PANELS]
-    figure, axes = panels(len(order), title)
-    for ax, family in zip(axes, order):
-        names = families[family]
+    figure, axes = panels(len(families), title)
+    for ax, (family, names) in zip(axes, families.items()):
         parts = list(dict.fromkeys(split_of(name)[1] for name in names))
         lines = []
         for name in names:
@@ -53,6 +47,17 @@ def draw_curves(rows: Sequence[Mapping[str, object]], title: str = "") -> Figure
             lines.append((text, name, style.colour(place), (0, (4, 1.5)) if split == "train" else "-"))
         panel(ax, family, [(text, rows, name, *look) for text, name, *look in lines])
     return figure
+
+
+def families_of(rows: Sequence[Mapping[str, object]]) -> dict[str, list[str]]:
+    """Metrics that can be drawn, by what one panel shows together: loss first, then accuracy, then the others."""
+    families: dict[str, list[str]] = {}
+    for name in dict.fromkeys(name for row in rows for name in row):
+        family = name.rpartition("_")[2]
+        if family not in NOT_DRAWN and any(style.is_number(row.get(name)) for row in rows):
+            families.setdefault(family, []).append(name)
+    order = sorted(families, key=lambda family: {"loss": 0, "accuracy": 1}.get(family, 2))[:PANELS]
+    return {family: families[family] for family in order}
 
 
 def curves_of(

@@ -30,7 +30,7 @@ READERS: tuple[tuple[str, Callable[[Record, str], Any]], ...] = (
 REMEDIES = (
     ("checkpoint*", "replab resume {run} continues from a whole checkpoint, or from epoch 1, to the same end"),
     ("figures/*", "replab report {run} makes it again"),
-    ("report.md", "replab report {run} makes it again"),
+    ("report.*", "replab report {run} makes it again"),
     ("samples/*", "the grid of one epoch is lost; nothing else needs it"),
     ("events.jsonl", "remove it: only the durations are lost"),
     ("times.jsonl", "remove it: only the durations are lost"),

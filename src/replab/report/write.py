@@ -1,4 +1,4 @@
-"""A finished run folder → report.md and figures/. Reads that folder and nothing else: no data, model or other run."""
+"""A finished run folder → report.md, report.html, figures/. Reads that folder and nothing else: no data, no model."""
 
 from __future__ import annotations
 
@@ -8,14 +8,17 @@ from replab.figures.figure import TASK, in_order
 from replab.records.record import Record
 from replab.records.values import Values
 from replab.report.markdown import markdown
+from replab.report.page import page
 
 
 def write(record: Record) -> None:
-    """Both, anew."""
+    """All of it, anew."""
     if not record.has("metrics.json"):
         raise RunError(f"run {record.id} is not finished; replab resume {record.id} finishes it")
     values = Values(record)
-    record.write_text("report.md", markdown(values, draw(values)))
+    figures = draw(values)
+    record.write_text("report.md", markdown(values, figures))
+    record.write_text("report.html", page(values, figures))
 
 
 def draw(values: Values) -> list[str]:

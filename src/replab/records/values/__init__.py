@@ -11,12 +11,13 @@ from replab.errors import RunError
 from replab.records import journal
 from replab.records.record import Record
 from replab.records.trial import Trial
-from replab.records.values import explanations
+from replab.records.values import examples, explanations
 from replab.records.values.answers import Answers, read_answers
 from replab.records.values.arrays import Arrays
 from replab.settings.recipe import Recipe
 
 if TYPE_CHECKING:
+    from replab.records.values.examples import Examples
     from replab.records.values.explanations import Explanation
 
 
@@ -106,6 +107,11 @@ class Values:
     def answers(self) -> Answers | None:
         """What a classifier answered for each test image; None for a run that names no classes."""
         return read_answers(self.arrays, f"run {self.record.id}: predictions.npz")
+
+    @cached_property
+    def examples(self) -> Examples | None:
+        """Test images behind the answers; None in runs of earlier versions."""
+        return examples.read(self.record, int(self.input["test_images"]))
 
     @cached_property
     def explanations(self) -> list[Explanation]:
