@@ -262,9 +262,11 @@ def derive_seed(seed: int, *parts: int) -> int:
 
 
 def _read_fields(instance: Any, settings: Mapping[str, Setting]) -> None:
-    """Bring every field to its setting's type; refuse what is out of bounds."""
+    """Bring every field to its setting's type; refuse what is out of bounds. A default is in order as it is."""
     for name, declared in settings.items():
-        object.__setattr__(instance, name, declared.read(getattr(instance, name)))
+        value = getattr(instance, name)
+        if value is not declared.default:
+            object.__setattr__(instance, name, declared.read(value))
 
 
 def _refuse_unknown(changes: Mapping[str, Any], cls: Any, prefix: str) -> None:
