@@ -1,6 +1,7 @@
 """One thread: tests run side by side, and sums in one order repeat bit for bit."""
 
 import os
+import shutil
 
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(name, "1")
@@ -16,3 +17,13 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeat"))
 def pytest_collection_modifyitems(items):
     """The pages take longest: first, so that no worker is left with them at the end."""
     items.sort(key=lambda item: item.path.name != "test_readme.py")
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Tests in a browser cannot run without one, and nobody should believe that they did."""
+    missing = [name for name in ("chromium", "chromedriver") if shutil.which(name) is None]
+    if missing:
+        text = (
+            f"THE BROWSER TESTS WERE NOT RUN: no {' and no '.join(missing)} (apt-get install chromium chromium-driver)"
+        )
+        terminalreporter.write_line(text, yellow=True)

@@ -172,6 +172,16 @@ def run_each(
     return [run(**own, **shared, quiet=quiet, events=events, track=track) for own in each]
 
 
+def run_seeds(models: Sequence[Model | None], seeds: int, **shared: Any) -> list[Run]:
+    """Each model with `seeds` seeds in a row, from the recipe's on; the first seed of every model comes first."""
+    if seeds == 1:
+        return run_each([{"model": model} for model in models], **shared)
+    settings = {k: v for k, v in shared.items() if k not in ("quiet", "events", "track")}
+    first = prepare(models[0], **settings).recipe.seed
+    shared.pop("seed", None)
+    return run_each([{"model": model, "seed": first + k} for k in range(seeds) for model in models], **shared)
+
+
 def trust_named(source: ModelSource) -> None:
     """A file that the caller named may be run again when one of the runs made with it is used."""
     if source.path is not None and source.sha256 is not None:

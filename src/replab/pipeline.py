@@ -129,11 +129,12 @@ def choose(record: Record, learner: Experiment, cost: Cost, clock: Clock, events
             cuts.append(f"the budget ended the search after {len(trials)} of {wanted} trials")
         values, epochs = spelled(pick.params) or "as given", count(pick.best_epoch, "epoch")
         events.message(f"search: chose trial {pick.number + 1} of {len(trials)}: {values}, {epochs}")
-    assert recipe.epochs is not None
-    affordable = max(1, int(clock.left() / cost.epoch_seconds)) if recipe.budget else recipe.epochs
-    if affordable < recipe.epochs:
-        cuts.append(f"the budget cut the training from {recipe.epochs} to {count(affordable, 'epoch')}")
-        recipe = recipe.replace(epochs=affordable)
+    last = recipe.last_epoch
+    assert last is not None
+    affordable = max(1, int(clock.left() / cost.epoch_seconds)) if recipe.budget else last
+    if affordable < last:
+        cuts.append(f"the budget cut the training from {last} to {count(affordable, 'epoch')}")
+        recipe = recipe.replace(**{"stop_after" if recipe.stop_after else "epochs": affordable})
     record.write_json("cuts.json", cuts)
     record.write_text("chosen.toml", recipe.to_toml())
     return recipe
@@ -198,9 +199,9 @@ def train(record: Record, learner: Experiment, recipe: Recipe, clock: Clock, eve
         states = {part: optimizer.state_dict() for part, optimizer in optimizers.items()}
         record.write_checkpoint({"model": model.state_dict(), "optimizers": states}, rows, lib.save)
         seconds = sum(value for key, value in times.items() if key.endswith("seconds"))
-        events.tell("epoch", epoch=len(rows), total=recipe.epochs, row=row, seconds=seconds, times=times)
-        if recipe.schedule == "constant" and clock.left() < 0 and len(rows) < (recipe.epochs or 0):
-            cut = f"the budget ended the training after {len(rows)} of {recipe.epochs} epochs"
+        events.tell("epoch", epoch=len(rows), total=recipe.last_epoch, row=row, seconds=seconds, times=times)
+        if recipe.schedule == "constant" and clock.left() < 0 and len(rows) < (recipe.last_epoch or 0):
+            cut = f"the budget ended the training after {len(rows)} of {recipe.last_epoch} epochs"
             record.write_json("cuts.json", [*record.read_json("cuts.json", []), cut])
             break
     record.write_weights({name: array(value) for name, value in learner.whole_state(model).items()})
@@ -212,7 +213,7 @@ def train(record: Record, learner: Experiment, recipe: Recipe, clock: Clock, eve
 def keep_samples(record: Record, model: Any, recipe: Recipe, epoch: int) -> None:
     """A grid of the same noise every few epochs, of models that generate."""
     assert recipe.epochs is not None
-    if not samples.can_draw(model) or (epoch not in (1, recipe.epochs) and epoch % max(1, recipe.epochs // 10)):
+    if not samples.can_draw(model) or (epoch not in (1, recipe.last_epoch) and epoch % max(1, recipe.epochs // 10)):
         return
     record.write_bytes(f"samples/epoch-{epoch:04d}.png", png(samples.draw(model, samples.GRID, recipe.seed)))
 

@@ -40,6 +40,9 @@ app = typer.Typer(
 Runs = Annotated[
     str | None, typer.Option("--runs", metavar="FOLDER", help="folder of runs (default: $REPLAB_RUNS or ./runs)")
 ]
+Seeds = Annotated[
+    int, typer.Option("--seeds", metavar="N", min=1, help="run with N seeds in a row; prints mean ± spread over seeds")
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="print errors only: no progress, no report")]
 RecipeFile = Annotated[
     Path | None, typer.Option("--recipe", metavar="FILE", help="a recipe in TOML; flags override its settings")

@@ -7,9 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
-from replab.cli.app import RUN, Fast, Model, Quiet, RecipeFile, Runs, app, shown
+from replab.cli.app import RUN, Fast, Model, Quiet, RecipeFile, Runs, Seeds, app, shown
 from replab.cli.flags import with_settings
-from replab.cli.printing import print_pairs, print_table
+from replab.cli.printing import print_pairs, print_seeds, print_table
 
 
 @app.command(rich_help_panel=RUN)
@@ -17,6 +17,7 @@ from replab.cli.printing import print_pairs, print_table
 def compare(
     models: Annotated[list[str], typer.Argument(help="names, or FILE.py:FUNCTION")],
     recipe: RecipeFile = None,
+    seeds: Seeds = 1,
     fast: Fast = False,
     quiet: Quiet = False,
     runs: Runs = None,
@@ -32,9 +33,12 @@ def compare(
     from replab.records.record import runs_folder
     from replab.runs import compare as comparison
 
-    each = [{"model": model} for model in models]
-    finished = api.run_each(each, recipe=recipe, fast=fast, quiet=quiet, runs=runs, events=shown(quiet), **settings)
+    shared = {"recipe": recipe, "fast": fast, "runs": runs, **settings}
+    finished = api.run_seeds(models, seeds, quiet=quiet, events=shown(quiet), **shared)
     print_table(finished)
+    if seeds > 1:
+        print_seeds(finished, runs)
+        return
     for path in comparison.draw(finished, runs_folder(runs)):
         print(f"figure: {path}")
 

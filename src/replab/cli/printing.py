@@ -54,4 +54,18 @@ def print_table(runs: Sequence[Any], sort: str = "accuracy", say: Callable[[str]
             duration(r["seconds"]), f"{r['images_per_second']:,.0f}", r["run"],
         ))  # fmt: skip
     print_rows(columns, rows, right=numbers)
-    print("* no other run on this data is both more accurate and faster to train; p: McNemar's test, same test images")
+    print(comparison.LEGEND)
+
+
+def print_seeds(runs: Sequence[Any], folder: Any = None) -> None:
+    """Mean and spread of runs that differ in their seed, how the groups compare, and one figure of all of them."""
+    from replab.records.record import runs_folder
+    from replab.runs import compare as comparison
+    from replab.runs import over_seeds
+
+    print()
+    groups = over_seeds.groups(runs)
+    print_pairs(over_seeds.lines(groups) if groups else [])
+    print(over_seeds.REDRAWN)
+    for path in comparison.draw(runs, runs_folder(folder)):
+        print(f"figure: {path}")

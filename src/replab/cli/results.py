@@ -56,7 +56,8 @@ def state_of(record: Any) -> str:
     if record.has("model.safetensors"):
         return "trained, not evaluated"
     if record.has("chosen.toml"):
-        return f"training: {len(record.read_lines('epochs.jsonl'))} of {count(record.chosen().epochs, 'epoch')}"
+        trained = len(record.read_lines("epochs.jsonl"))
+        return f"training: {trained} of {count(record.chosen().last_epoch or 0, 'epoch')}"
     return f"searching: {len(record.trials())} of {count(wanted_trials(record.recipe()), 'trial')}"
 
 

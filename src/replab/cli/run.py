@@ -6,9 +6,23 @@ from typing import Annotated, Any
 
 import typer
 
-from replab.cli.app import RUN, Fast, ModelFile, Quiet, RecipeFile, RunName, Runs, Track, TrustOption, app, asked, shown
+from replab.cli.app import (
+    RUN,
+    Fast,
+    ModelFile,
+    Quiet,
+    RecipeFile,
+    RunName,
+    Runs,
+    Seeds,
+    Track,
+    TrustOption,
+    app,
+    asked,
+    shown,
+)
 from replab.cli.flags import with_settings
-from replab.cli.printing import print_report
+from replab.cli.printing import print_report, print_seeds
 
 
 @app.command(rich_help_panel=RUN)
@@ -16,6 +30,7 @@ from replab.cli.printing import print_report
 def run(
     model: Annotated[str | None, typer.Argument(help="a registered name, or FILE.py:FUNCTION")] = None,
     recipe: RecipeFile = None,
+    seeds: Seeds = 1,
     fast: Fast = False,
     trust: TrustOption = False,
     track: Track = None,
@@ -33,17 +48,11 @@ def run(
         tracker.check(name)
     from replab import api
 
-    finished = api.run(
-        model,
-        recipe=recipe,
-        fast=fast,
-        runs=runs,
-        trust=asked(trust),
-        events=shown(quiet),
-        track=track or (),
-        **settings,
-    )
-    print_report(finished, quiet)
+    shared = {"recipe": recipe, "fast": fast, "runs": runs, "trust": asked(trust), **settings}
+    if seeds > 1:
+        print_seeds(api.run_seeds([model], seeds, events=shown(quiet), track=track or (), **shared), runs)
+        return
+    print_report(api.run(model, events=shown(quiet), track=track or (), **shared), quiet)
 
 
 @app.command(rich_help_panel=RUN)

@@ -18,9 +18,10 @@ def wilson(right: int, n: int, z: float = 1.959964) -> tuple[float, float]:
 
 
 def mcnemar(right_a: np.ndarray, right_b: np.ndarray) -> float:
-    """Exact two-sided p-value that two classifiers are equally often right, on the same images.
+    """Exact two-sided p-value that two trained models are equally often right, on the same images.
 
-    Only images where exactly one of them is right tell anything: under equality each is a fair coin.
+    Only images where exactly one of them is right tell anything: under equality each is a fair coin. It compares these
+    two trained models, not their architectures: another seed of either is another model (runs/over_seeds.py).
     """
     only_a = int((right_a & ~right_b).sum())
     only_b = int((right_b & ~right_a).sum())
@@ -31,6 +32,12 @@ def mcnemar(right_a: np.ndarray, right_b: np.ndarray) -> float:
         math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1) - n * math.log(2) for k in range(fewer + 1)
     ]
     return min(1.0, 2 * sum(math.exp(t) for t in log_tail))
+
+
+def mcnemar_detectable(right_a: np.ndarray, right_b: np.ndarray) -> float:
+    """The smallest true difference of accuracies that such a test would see with 80 % power."""
+    apart = int((right_a ^ right_b).sum())
+    return (1.959964 + 0.841621) * math.sqrt(max(apart, 1)) / max(len(right_a), 1)
 
 
 def paired_difference(right_a: np.ndarray, right_b: np.ndarray, z: float = 1.959964) -> tuple[float, float, float]:

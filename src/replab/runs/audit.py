@@ -155,5 +155,6 @@ def _rivals(run: Values, others: Sequence[Values]) -> Iterator[Finding]:
     p = paired_p(run.answers, rival.answers)
     if p is not None:
         gap = run.metrics.get("accuracy", 0.0) - rival.metrics.get("accuracy", 0.0)
-        text = f"Against {rival.chosen.model} ({rival.record.id}) the difference is {gap:+.2%}, p = {p:.2g}"
+        text = f"Against {rival.chosen.model} ({rival.record.id}) the difference of these two trained models is"
+        text += f" {gap:+.2%}, McNemar's p = {p:.2g}"
         yield Finding(p > NOISE, text + (": within noise." if p > NOISE else ": more than noise."))

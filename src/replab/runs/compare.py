@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from replab.errors import ReplabError, UnknownName
-from replab.records.statistics import mcnemar, paired_difference, wilson
+from replab.records.seeds import LEVEL, holm
+from replab.records.statistics import mcnemar, mcnemar_detectable, paired_difference, wilson
 from replab.records.values import Values
 from replab.records.values.answers import Answers
 from replab.runs.run import Run
@@ -22,7 +23,11 @@ SORTS = {  # column → whether the largest is first
     "accuracy": True, "loss": False, "parameters": False, "macs": False, "seconds": False, "images_per_second": True,
     "model": False, "run": False,
 }  # fmt: skip
-NOISE = 0.05  # a p-value above this is called noise
+NOISE = LEVEL  # a p-value above this is called noise
+LEGEND = """\
+* no other run on this data is both more accurate and faster to train
+p: McNemar's test of two trained models on the same test images, by Holm over this table; not of two architectures, for
+   which other seeds are needed (--seeds). "sees 0.8 points": the smallest difference it would see with 80 % power"""
 
 
 def row(run: Run) -> Row:
@@ -56,7 +61,8 @@ def table(runs: Iterable[Run], sort: str = "accuracy", say: Callable[[str], None
     """Rows by data set, then by `sort`; `say` is told of a run that cannot be read, and it is left out.
 
     `p` is McNemar's p-value against the most accurate run on the same test images (None: it is that run, or the two
-    cannot be paired); `pareto` marks runs that no other beats in both accuracy and training time.
+    cannot be paired), by Holm over the whole table; `detectable` the difference that could have been seen with 80 %
+    power; `pareto` marks runs that no other beats in both accuracy and training time.
     """
     if sort not in SORTS:
         raise UnknownName("column", sort, SORTS, "--sort takes " + ", ".join(SORTS))
@@ -73,6 +79,9 @@ def table(runs: Iterable[Run], sort: str = "accuracy", say: Callable[[str], None
         own = [facts for _, facts in pairs]
         mark_front(own)
         rows += own
+    tested = [facts for facts in rows if facts["p"] is not None]
+    for facts, p in zip(tested, holm([facts["p"] for facts in tested])):
+        facts["p"] = p
     sign = -1 if SORTS[sort] else 1
 
     def key(facts: Row) -> Any:
@@ -112,10 +121,10 @@ def _readable(runs: Iterable[Run], say: Callable[[str], None]) -> Iterator[tuple
 
 
 def _against_the_best(pairs: list[tuple[Run, Row]]) -> None:
-    """`best` and `p` of rows on the same images, the most accurate first. Each run's answers are read once."""
+    """`best`, `p` and `detectable` of rows on the same images, the most accurate first. Answers are read once."""
     leader = None
     for place, (run, facts) in enumerate(pairs):
-        facts["best"], facts["p"] = place == 0, None
+        facts["best"], facts["p"], facts["detectable"] = place == 0, None, None
         if len(pairs) == 1:
             return
         try:
@@ -126,6 +135,8 @@ def _against_the_best(pairs: list[tuple[Run, Row]]) -> None:
             leader = own
         else:
             facts["p"] = paired_p(leader, own)
+            if facts["p"] is not None and leader is not None and own is not None:
+                facts["detectable"] = mcnemar_detectable(leader.right, own.right)
 
 
 def mark_front(rows: Sequence[Row]) -> None:
@@ -175,7 +186,8 @@ def noise(facts: Row) -> str:
         return "best"
     if facts["p"] is None:
         return "not paired"
-    return f"p={facts['p']:.2g}" + (", within noise" if facts["p"] > NOISE else "")
+    within = f", within noise (sees {100 * facts['detectable']:.2g} points)" if facts["p"] > NOISE else ""
+    return f"p={facts['p']:.2g}{within}"
 
 
 def to_csv(rows: Sequence[Row]) -> str:

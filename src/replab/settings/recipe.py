@@ -102,6 +102,10 @@ class Recipe:
         None, "passes over the training images; left out: as many as the best trial needed", TRAINING, at_least=1,
         way_out="leave it out to search",
     )  # fmt: skip
+    stop_after: int | None = setting(
+        None, "stop after this many of the epochs; the schedule stays that of all of them", TRAINING, at_least=1,
+        unit="epochs",
+    )  # fmt: skip
     schedule: str = setting(
         "constant", "how the learning rate changes over the epochs", TRAINING, choices=choices.SCHEDULES
     )
@@ -186,11 +190,17 @@ class Recipe:
     def fast(self, given: Collection[str] = ()) -> Recipe:
         """The same run, tiny: one trial, one epoch, few images, through every stage. Settings in `given` stay."""
         whole = {"limit": min(self.limit or 400, 400), "epochs": 1 if self.epochs else None}
+        whole |= {} if "epochs" in given else {"stop_after": None}
         search = {"trials": 1, "max_epochs": 1, "fraction": 1.0, "min_validation": 20}
         return self.replace(
             **{key: value for key, value in whole.items() if key not in given},
             search={key: value for key, value in search.items() if f"search.{key}" not in given},
         )
+
+    @property
+    def last_epoch(self) -> int | None:
+        """The epoch after which training ends; None where a search decides."""
+        return self.stop_after or self.epochs
 
     def command(self, file: Path) -> str:
         """The command that runs this recipe again, by flags; `file` is named where a value cannot be a flag's."""

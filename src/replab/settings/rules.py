@@ -14,6 +14,11 @@ def broken_rules(recipe: Any) -> Iterator[str]:
     """Each broken rule with the values and the way out."""
     if recipe.schedule != "constant" and recipe.epochs is None:
         yield f"--schedule {recipe.schedule} needs to know its length, got no epochs; give --epochs"
+    if recipe.stop_after is not None and (recipe.epochs is None or recipe.stop_after > recipe.epochs):
+        yield (
+            f"--stop-after must be at most --epochs, got {recipe.stop_after} of"
+            f" {recipe.epochs or 'as many as a search finds'}; give --epochs"
+        )
     searched = recipe.lr is None or recipe.epochs is None or recipe.search.space
     if recipe.augmented_copy and searched:  # copies of validation images would be trained on
         yield (

@@ -46,7 +46,7 @@ class Cost:
             trials = f"{count(wanted_trials(recipe), 'trial')}, up to {count(limit, 'epoch')}"
             parts.append(f"search at most {duration(self.search_seconds)} ({trials})")
         if self.train_seconds is not None:
-            parts.append(f"training {duration(self.train_seconds)} ({count(recipe.epochs or 0, 'epoch')})")
+            parts.append(f"training {duration(self.train_seconds)} ({count(recipe.last_epoch or 0, 'epoch')})")
         else:
             parts.append(f"training at most {duration(self.epoch_seconds * recipe.search.max_epochs)}")
         return "cost: " + "; ".join(parts) + f"; memory {self.memory_bytes / 2**20:,.0f} MiB (measured on a batch)"
@@ -62,7 +62,7 @@ def measure(experiment: Experiment) -> Cost:
 
 def of_steps(experiment: Experiment, steps: int = 3) -> Cost:
     """A few training steps and one evaluation."""
-    recipe = experiment.recipe.replace(lr=experiment.recipe.lr or 1e-4, epochs=1)
+    recipe = experiment.recipe.replace(lr=experiment.recipe.lr or 1e-4, epochs=1, stop_after=None)
     model = experiment.spare_model()
     optimizers = experiment.optimizers(model, recipe)
     train, test = experiment.data.train, experiment.data.test
@@ -90,7 +90,7 @@ def of_steps(experiment: Experiment, steps: int = 3) -> Cost:
         part, validation = split_for_search(train, recipe.search, recipe.seed)
         trial_epoch = epoch(len(part), len(validation))
         search_seconds = wanted_trials(asked) * (asked.epochs or recipe.search.max_epochs) * trial_epoch
-    training = None if asked.epochs is None else asked.epochs * full
+    training = None if asked.last_epoch is None else asked.last_epoch * full
     return Cost(step, image, full, trial_epoch, search_seconds, training, peak_memory(experiment.device))
 
 

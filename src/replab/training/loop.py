@@ -51,7 +51,7 @@ def fit(
     first_epoch: int = 1,
     events: Events,
 ) -> Iterator[tuple[Row, Times]]:
-    """Train for recipe.epochs. Model and optimizers are as after the row's epoch whenever a row is out.
+    """Train for recipe.epochs, or the first stop_after of them. While a row is out, the model is as after it.
 
     Each epoch's batches and dropout are seeded by (seed, epoch) alone, so resuming needs no generator's state.
     """
@@ -59,8 +59,9 @@ def fit(
     assert recipe.epochs is not None
     batches = learner.batches(train, model, recipe, shuffled=True)
     total = recipe.epochs * len(batches)
-    with events.span("train", recipe.epochs, first_epoch - 1):
-        for epoch in range(first_epoch, recipe.epochs + 1):
+    last = recipe.last_epoch or recipe.epochs
+    with events.span("train", last, first_epoch - 1):
+        for epoch in range(first_epoch, last + 1):
             learner.backend.lib.manual_seed(derive_seed(recipe.seed, 1, epoch))
             if recipe.unfreeze_every is not None:
                 freezing.open_stages(model, (epoch - 1) // recipe.unfreeze_every)

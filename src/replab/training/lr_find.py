@@ -32,7 +32,7 @@ def lr_find(experiment: Experiment, low: float = 1e-6, high: float = 1.0, steps:
         raise RecipeError(f"--steps must be at least 2, got {steps}; 100 is the default")
     if experiment.task.objective is None:
         raise RecipeError(f"{experiment.task.name} has no loss that falls with a good rate; give --lr to replab run")
-    recipe = experiment.recipe.replace(lr=low, epochs=1, schedule="constant")
+    recipe = experiment.recipe.replace(lr=low, epochs=1, stop_after=None, schedule="constant")
     model = experiment.model(recipe)
     optimizers = experiment.optimizers(model, recipe)
     batches = experiment.batches(experiment.data.train, model, recipe, shuffled=True)

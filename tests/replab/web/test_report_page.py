@@ -1,0 +1,121 @@
+"""report.html in a real browser: opened from disk, without a network, with a silent console."""
+
+import base64
+import io
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from replab import api
+from replab.records.values import Values
+from replab.report.write import write
+
+
+@pytest.fixture(scope="module")
+def classifier(tmp_path_factory):
+    """A weak classifier: every row of its confusion matrix has mistakes."""
+    return api.run("mlp", limit=300, params={"widths": [8]}, lr=3e-3, epochs=3, runs=tmp_path_factory.mktemp("runs"))
+
+
+@pytest.fixture
+def page(browser, classifier):
+    browser.offline(True)
+    browser.open((classifier.folder / "report.html").as_uri())
+    yield browser
+    browser.offline(False)
+
+
+def pixels_of(browser, canvas) -> np.ndarray:
+    browser.wait(lambda: canvas.get_attribute("data-ready"))
+    url = browser.run("return arguments[0].toDataURL()", canvas)
+    with Image.open(io.BytesIO(base64.b64decode(url.partition(",")[2]))) as picture:
+        return np.asarray(picture.convert("L"))
+
+
+def test_a_confusion_cell_shows_exactly_the_images_that_belong_there(page, classifier):
+    values = Values(classifier.record)
+    answers, test = values.answers, classifier.reopened().data.test
+    cells = page.all(".matrix button")
+    assert sum(int(cell.text) for cell in cells) == len(test)
+    wrong = [cell for cell in cells if cell.get_attribute("data-true") != cell.get_attribute("data-answer")]
+    for cell in (max(wrong, key=lambda cell: int(cell.text)), wrong[0], cells[0]):
+        page.run("arguments[0].scrollIntoView({block: 'center'})", cell)
+        cell.click()
+        true, answer = (int(cell.get_attribute(f"data-{name}")) for name in ("true", "answer"))
+        there = np.flatnonzero((answers.labels == true) & (answers.predicted == answer))
+        assert int(cell.text) == len(there)
+        shown = page.all("#cell .thumb")
+        numbers = [int(thumb.get_attribute("data-number")) for thumb in shown]
+        assert len(set(numbers)) == len(numbers) == min(len(there), 12)
+        assert set(numbers) <= set(there)
+        surest = there[np.argsort(-answers.confidence[there], kind="stable")][: len(numbers)]
+        assert set(numbers) == set(surest)
+        for thumb, number in zip(shown, numbers):
+            seen = pixels_of(page, thumb.find_element("css selector", "canvas"))
+            np.testing.assert_array_equal(seen, test.pixels[number, 0])
+
+
+def test_mistakes_sort_by_confidence_and_open_their_maps(page):
+    def shares() -> list[float]:
+        return [float(t.text.replace(" · maps", "").split()[-2]) for t in page.all("#mistake-images .thumb")]
+
+    assert shares() == sorted(shares(), reverse=True)
+    page.one("#mistake-order option[value=unsure]").click()
+    assert shares() == sorted(shares())
+    page.one("#mistake-order option[value=sure]").click()
+    first = page.one("#mistake-images .thumb")
+    assert "maps" in first.text
+    page.click("#mistake-images .thumb")
+    assert len(page.all("#closer[open] canvas")) > 1
+    page.one("#closer button").click()
+
+
+def test_charts_are_read_and_zoomed_by_keys_and_by_mouse(page):
+    plot = page.one("#curves .plot")
+    plot.send_keys("")
+    page.run("arguments[0].dispatchEvent(new KeyboardEvent('keydown', {key: 'ArrowRight', bubbles: true}))", plot)
+    readout = page.one("#curves .readout").text
+    assert readout.startswith("epoch 1: ")
+    assert "train" in readout
+    from selenium.webdriver import ActionChains
+
+    page.run("arguments[0].scrollIntoView({block: 'center'})", plot)
+    width = plot.size["width"]
+    drag = ActionChains(page.driver).move_to_element_with_offset(plot, -width // 4, 0).click_and_hold()
+    drag.move_by_offset(width // 2, 0).release().perform()
+    assert page.one("#curves .chart-title button").is_displayed()
+    page.one("#curves .chart-title button").click()
+    assert not page.one("#curves .chart-title button").is_displayed()
+
+
+def test_tables_sort(page):
+    def column() -> list[str]:
+        return [cell.text for cell in page.all("#classes tbody td:nth-child(3)")]
+
+    page.click("#classes thead th:nth-child(3) button")
+    assert column() == sorted(column(), key=lambda text: float(text.rstrip("%")))
+    page.click("#classes thead th:nth-child(3) button")
+    assert column() == sorted(column(), key=lambda text: -float(text.rstrip("%")))
+
+
+def test_a_class_called_script_is_only_a_name(browser, classifier, tmp_path):
+    import shutil
+
+    shutil.copytree(classifier.folder, tmp_path / classifier.id)
+    run = api.load_run(classifier.id, tmp_path)
+    names = ["</script><script>document.title='taken'</script>", '<img src=x onerror="document.title=1">']
+    run.record.write_json("input.json", {**run.input, "classes": [*names, *run.input["classes"][2:]]})
+    write(run.record)
+    browser.open((run.folder / "report.html").as_uri())
+    browser.click(".matrix button")
+    assert browser.driver.title == "mlp on digits · replab"
+    assert browser.all("#classes tbody th")[0].text == names[0]
+    assert not browser.all("img[src=x]")
+
+
+@pytest.mark.parametrize("width", [390, 1024, 1440])
+def test_nothing_is_wider_than_the_window(page, width):
+    page.resize(width, 900)
+    assert page.run("return document.documentElement.scrollWidth") <= width
+    page.resize(1200, 900)
