@@ -30,6 +30,7 @@ from replab.data.images import Images
 from replab.data.load import load
 from replab.data.split import split_for_search
 from replab.search.choice import best
+from replab.search.engines.in_process import InProcess
 from replab.search.trials import search
 from replab.settings.recipe import Recipe
 from replab.training.loop import Row
@@ -75,7 +76,8 @@ def plain(recipe: Recipe) -> tuple[float, int, int]:
             yield {"epoch": float(epoch), "val_loss": look(model, validation)[0]}
 
     torch.manual_seed(recipe.seed)
-    trials = [trial for trial, _ in search(recipe.replace(search={"prune": False}), run_trial, [])]
+    alone = recipe.replace(search={"prune": False})
+    trials = [done.trial for done in search(alone, InProcess(alone, run_trial), [])]
     chosen = best(trials)
     final = recipe.replace(lr=chosen.params["lr"], epochs=chosen.best_epoch)
     *_, model = train(final, data.train)

@@ -26,12 +26,13 @@ from typing import Any
 
 HERE = Path(__file__).resolve().parents[1]
 SMALL = ("--limit", "200", "--epochs", "2")
-FROZEN = ("run", "cnn", "--weights", "{weights}", "--freeze", "--limit", "200")  # weights: the run of case `cnn`
+OLD_FORMAT = ("--recipe", "{recipe}")  # an empty one: of format 1, whose trials are asked for one by one in any version
+FROZEN = ("run", "cnn", *OLD_FORMAT, "--weights", "{weights}", "--freeze", "--limit", "200")  # the run of case `cnn`
 
 # name → the words after `replab`; --runs is added. They must mean the same on both sides, so they use plain flags only.
 CASES: dict[str, tuple[str, ...]] = {
     "cnn": ("run", "cnn", "--lr", "1e-3", *SMALL),
-    "search": ("run", "cnn", "--trials", "3", "--limit", "400", "--search", "weight_decay=[1e-5,1e-2]"),
+    "search": ("run", "cnn", *OLD_FORMAT, "--trials", "3", "--limit", "400", "--search", "weight_decay=[1e-5,1e-2]"),
     "one-cycle": ("run", "resnet9", "--lr", "1e-2", *SMALL, "--schedule", "one-cycle", "--augment", "flip,crop=1",
                   "--weight-decay", "1e-4", "--clip-value", "0.1", "--optimizer", "adamw"),
     "sgd": ("run", "mlp", "--lr", "1e-2", *SMALL, "--optimizer", "sgd", "--momentum", "0.9", "--schedule", "cosine",
@@ -43,7 +44,7 @@ CASES: dict[str, tuple[str, ...]] = {
     "vq-vae": ("run", "vq-vae", "--lr", "1e-3", *SMALL, "--size", "16"),
     "dcgan": ("run", "dcgan", "--lr", "2e-4", *SMALL, "--size", "32"),
     "acgan": ("run", "acgan", "--lr", "2e-4", *SMALL, "--size", "32"),
-    "vae-search": ("run", "vae", "--limit", "200", "--size", "16", "--fast"),
+    "vae-search": ("run", "vae", *OLD_FORMAT, "--limit", "200", "--size", "16", "--fast"),
     "frozen": (*FROZEN, "--trials", "3"),
     "frozen-plain": (*FROZEN, "--lr", "1e-2", "--epochs", "2", "--no-feature-cache"),
     "logistic": (*FROZEN, "--head", "logistic"),
@@ -52,7 +53,7 @@ CASES: dict[str, tuple[str, ...]] = {
     "mup": ("run", "mlp", "--mup", "--base-width", "32", "--set", "widths=[64,64]", "--lr", "1e-2", *SMALL),
     "mytorch": ("run", "lenet", "--backend", "mytorch", "--lr", "0.05", "--optimizer", "sgd", "--momentum", "0.9",
                 "--size", "28", *SMALL),
-    "mytorch-search": ("run", "mlp", "--backend", "mytorch", "--trials", "2", "--limit", "200"),
+    "mytorch-search": ("run", "mlp", *OLD_FORMAT, "--backend", "mytorch", "--trials", "2", "--limit", "200"),
     "replicate": ("replicate", "numpy-lab/fcn", "--data", "digits", "--limit", "200", "--epochs", "1",
                   "--results", "{results}"),
     "replicate-search": ("replicate", "mnist-lab/conv1", "--data", "digits", "--size", "28", "--fast",
@@ -122,9 +123,10 @@ def carry_out(name: str, tree: Path, place: Path, again: bool) -> Path:
     shutil.rmtree(folder, ignore_errors=True)
     own = {"REPLAB_CACHE": str(place / "cache")}
     weights = next((place / "cnn" / "runs").glob("*/model.safetensors"), None)
-    blanks = {"weights": weights.parent if weights else "", "results": folder / "results"}
+    blanks = {"weights": weights.parent if weights else "", "results": folder / "results", "recipe": folder / "r.toml"}
     words = [word.format(**blanks) if word.startswith("{") else word for word in CASES[name]]
     (folder / "runs").mkdir(parents=True)
+    (folder / "r.toml").touch()
     done = subprocess.run(
         [tree / ".venv/bin/replab", *words, "--runs", folder / "runs"],
         cwd=folder, env=environment() | own, capture_output=True, text=True,

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from replab.backends.backend import array
+from replab.backends.backend import array, threads
 from replab.data import inspect
 from replab.data.batches import Batches
 from replab.data.images import Images
@@ -27,7 +27,9 @@ from replab.records.trial import Trial
 from replab.records.values import examples
 from replab.records.values.answers import most_confident_mistakes, surety
 from replab.report import write as report
+from replab.search.allowance import Allowance
 from replab.search.choice import best
+from replab.search.engines.in_process import InProcess
 from replab.search.trials import search
 from replab.settings.recipe import Recipe
 from replab.settings.searched import apply, wanted_trials
@@ -40,7 +42,10 @@ from replab.training.loop import Row
 
 
 class Clock:
-    """Seconds spent on a run, in this process and before it was interrupted; the budget is over both."""
+    """Seconds spent on a run, in this process and before it was interrupted; the budget is over both.
+
+    The allowance decides trials and epochs. The clock ends a training only where its cost was badly measured.
+    """
 
     def __init__(self, record: Record, budget: float | None):
         self.budget = budget
@@ -50,6 +55,10 @@ class Clock:
     def left(self) -> float:
         spent = self.before + perf_counter() - self.started
         return float("inf") if self.budget is None else self.budget - spent
+
+    def is_over(self) -> bool:
+        """By more than a twentieth."""
+        return self.budget is not None and self.left() < -self.budget / 20
 
 
 def carry_out(record: Record, experiment: Experiment, cost: Cost, events: Events) -> None:
@@ -119,9 +128,10 @@ def choose(record: Record, learner: Experiment, cost: Cost, clock: Clock, events
     """The recipe with everything decided: by search where something was left open. Written once, as chosen.toml."""
     if record.has("chosen.toml"):
         return record.chosen()
-    recipe, cuts = learner.recipe, []
+    recipe, cuts, trials = learner.recipe, [], list[Trial]()
+    allowance = afford(record, learner, cost, clock)
     if searches(learner):
-        trials = run_search(record, learner, cost, clock, events)
+        trials = run_search(record, learner, allowance, events)
         pick = best(trials, recipe.search.choose)
         recipe = apply(recipe, pick.params).replace(epochs=recipe.epochs or pick.best_epoch)
         wanted = wanted_trials(learner.recipe)
@@ -131,7 +141,7 @@ def choose(record: Record, learner: Experiment, cost: Cost, clock: Clock, events
         events.message(f"search: chose trial {pick.number + 1} of {len(trials)}: {values}, {epochs}")
     last = recipe.last_epoch
     assert last is not None
-    affordable = max(1, int(clock.left() / cost.epoch_seconds)) if recipe.budget else last
+    affordable = allowance.affordable(trials, last)
     if affordable < last:
         cuts.append(f"the budget cut the training from {last} to {count(affordable, 'epoch')}")
         recipe = recipe.replace(**{"stop_after" if recipe.stop_after else "epochs": affordable})
@@ -140,37 +150,42 @@ def choose(record: Record, learner: Experiment, cost: Cost, clock: Clock, events
     return recipe
 
 
-def run_search(record: Record, learner: Experiment, cost: Cost, clock: Clock, events: Events) -> list[Trial]:
+def afford(record: Record, learner: Experiment, cost: Cost, clock: Clock) -> Allowance:
+    """What the budget pays for, decided when the search begins and kept: a resumed run goes by the same."""
+    if clock.budget is None:
+        return Allowance()
+    if not record.has("allowance.json"):
+        costs = (cost.epoch_seconds, cost.trial_epoch_seconds, learner.recipe.last_epoch)
+        record.write_json("allowance.json", Allowance(clock.left(), *costs).to_dict())
+    return Allowance(**record.read_json("allowance.json", {}))
+
+
+def run_search(record: Record, learner: Experiment, allowance: Allowance, events: Events) -> list[Trial]:
     """Every trial the recipe asks for, or as many as leave time to train; each is written as it ends."""
     trials, asked = record.trials(), learner.recipe
     images, validation = split_for_search(learner.data.train, asked.search, asked.seed)
     record.write_json("split.json", {"train_images": len(images), "validation_images": len(validation)})
 
-    def reserve(epochs: int) -> float:
-        return max(epochs, 1) * cost.epoch_seconds  # what the final training will take
-
     def rows_of(recipe: Recipe, inner: Events) -> Iterator[Row]:
-        lowest, best_epoch = float("inf"), 0
         model = learner.model(recipe)
         for row, _ in learner.fit(model, recipe, train=images, watch={"val": validation}, events=inner):
             yield row
-            if row["val_loss"] < lowest:
-                lowest, best_epoch = row["val_loss"], int(row["epoch"])
-            if clock.left() < reserve(best_epoch) + cost.trial_epoch_seconds:
-                return  # the trial counts with what it reached
 
-    def time_left() -> bool:
-        done = [t for t in trials if t.state == "complete"]
-        if not done:  # one is tried at least; if all so far failed, while there is time
-            return not trials or clock.left() > reserve(1) + 3 * cost.trial_epoch_seconds
-        return clock.left() > reserve(best(done).best_epoch) + 3 * cost.trial_epoch_seconds
-
-    total = wanted_trials(asked)
-    for trial, seconds in search(asked, rows_of, trials, time_left=time_left, events=events):
-        trials.append(trial)
-        record.write_trials(trials)
-        facts = {key: getattr(trial, key) for key in ("number", "state", "value", "params", "best_epoch")}
-        events.tell("trial", total=total, seconds=seconds, **facts)
+    total, engine = wanted_trials(asked), InProcess(asked, rows_of)
+    with threads(learner.backend, asked.search.threads):
+        for trial, seconds, _ in search(
+            asked,
+            engine,
+            trials,
+            asked=record.read_json("asked.json", None),
+            remember=lambda batch: record.write_json("asked.json", batch),
+            allowance=allowance,
+            events=events,
+        ):
+            trials.append(trial)
+            record.write_trials(trials)
+            facts = {key: getattr(trial, key) for key in ("number", "state", "value", "params", "best_epoch")}
+            events.tell("trial", total=total, seconds=seconds, **facts)
     return trials
 
 
@@ -200,7 +215,7 @@ def train(record: Record, learner: Experiment, recipe: Recipe, clock: Clock, eve
         record.write_checkpoint({"model": model.state_dict(), "optimizers": states}, rows, lib.save)
         seconds = sum(value for key, value in times.items() if key.endswith("seconds"))
         events.tell("epoch", epoch=len(rows), total=recipe.last_epoch, row=row, seconds=seconds, times=times)
-        if recipe.schedule == "constant" and clock.left() < 0 and len(rows) < (recipe.last_epoch or 0):
+        if recipe.schedule == "constant" and clock.is_over() and len(rows) < (recipe.last_epoch or 0):
             cut = f"the budget ended the training after {len(rows)} of {recipe.last_epoch} epochs"
             record.write_json("cuts.json", [*record.read_json("cuts.json", []), cut])
             break

@@ -2,6 +2,9 @@
 
 import json
 import math
+import shutil
+from dataclasses import replace
+from itertools import chain, count
 
 import numpy as np
 import pytest
@@ -17,6 +20,7 @@ from replab.report import terminal
 from replab.report import write as report
 from replab.settings.recipe import Recipe
 from replab.tasks.classify import Classify
+from replab.training import cost
 from replab.training.experiment import Experiment
 
 
@@ -140,46 +144,78 @@ def test_a_function_of_a_session(tmp_path, no_pictures):
     assert api.resume(run.folder, model=linear).metrics == run.metrics
 
 
-class FakeTime:
-    """A clock that a tick moves on: no test waits for a budget."""
+@pytest.fixture
+def a_second_per_epoch(monkeypatch):
+    """As the cost of an epoch, in trials and in training: no test waits for a budget."""
+    measure = cost.measure
 
-    def __init__(self, monkeypatch, tick):
-        self.now, self.tick = 0.0, tick
-        monkeypatch.setattr(pipeline, "perf_counter", self)
+    def seconds(experiment):
+        return replace(measure(experiment), epoch_seconds=1.0, trial_epoch_seconds=1.0)
 
-    def __call__(self):
-        self.now += self.tick
-        return self.now
+    monkeypatch.setattr(cost, "measure", seconds)
 
 
 def budgeted(tmp_path, budget, **changes):
     settings = {"limit": 60, "params": {"widths": [4]}, "runs": tmp_path, "budget": budget, **changes}
-    return api.run("mlp", search={"trials": 6, "max_epochs": 4, "fraction": 1.0, "min_validation": 15}, **settings)
+    search = {"trials": 6, "max_epochs": 4, "fraction": 1.0, "min_validation": 15}
+    return api.run("mlp", **{**settings, "search": {**search, **settings.get("search", {})}})
 
 
-def test_the_budget_ends_the_search_in_time_to_train(tmp_path, monkeypatch, no_pictures):
-    FakeTime(monkeypatch, tick=1.0)  # each look at the clock is a second later: about one an epoch
-    run = budgeted(tmp_path, budget=12.0)
+@pytest.mark.parametrize("batch", [1, 2, 4])
+def test_the_budget_ends_the_search_in_time_to_train(tmp_path, a_second_per_epoch, no_pictures, batch):
+    run = budgeted(tmp_path, budget=16.0, search={"batch": batch})
     assert 1 <= len(run.trials) < 6
+    spent = sum(len(trial["losses"]) for trial in run.trials) + len(run.epochs)
+    assert spent <= 16
     cuts = json.loads((run.folder / "cuts.json").read_text())
-    assert any(f"the budget ended the search after {len(run.trials)} of 6 trials" in cut for cut in cuts)
+    assert cuts == [f"the budget ended the search after {len(run.trials)} of 6 trials"]
     assert "the budget ended the search" in run.report
     assert run.epochs
     assert run.finished
 
 
-def test_the_budget_cuts_the_training(tmp_path, monkeypatch, no_pictures):
-    FakeTime(monkeypatch, tick=1.0)
-    run = budgeted(tmp_path, budget=5.0, lr=1e-3, epochs=50)
-    assert 1 <= len(run.epochs) < 50
-    assert "the budget ended the training after" in run.report or "the budget cut the training from" in run.report
+def test_the_clock_does_not_decide_what_a_budget_pays_for(tmp_path, a_second_per_epoch, monkeypatch, no_pictures):
+    """A thousand seconds go by between any two looks at the clock: the trials and epochs are the same."""
+    one = budgeted(tmp_path / "one", budget=14.5)
+    ticks = chain([0.0, 0.0], count(1000.0, 1000.0))  # until the allowance is decided, no time passes
+    monkeypatch.setattr(pipeline, "perf_counter", lambda: next(ticks))
+    monkeypatch.setattr(pipeline.Clock, "is_over", lambda clock: False)  # the training's emergency brake
+    two = budgeted(tmp_path / "two", budget=14.5)
+    assert [t["losses"] for t in one.trials] == [t["losses"] for t in two.trials]
+    assert one.epochs == two.epochs
 
 
-def test_failing_trials_end_with_the_budget_too(tmp_path, monkeypatch, no_pictures):
-    FakeTime(monkeypatch, tick=1.0)
+def test_a_resumed_run_goes_by_the_allowance_it_began_with(tmp_path, a_second_per_epoch, monkeypatch, no_pictures):
+    one = budgeted(tmp_path, budget=14.0)
+    folder = tmp_path / "again"
+    shutil.copytree(one.folder, folder)
+    for name in ("chosen.toml", "model.safetensors", "metrics.json", "epochs.jsonl", "manifest.jsonl"):
+        (folder / name).unlink()
+    lines = (folder / "study.jsonl").read_text().splitlines(keepends=True)
+    (folder / "study.jsonl").write_text("".join(lines[:1]))
+    monkeypatch.undo()  # an epoch costs what it costs
+    two = api.resume(folder)
+    assert (folder / "study.jsonl").read_text() == "".join(lines)
+    assert two.epochs == one.epochs
+
+
+def test_the_budget_cuts_the_training(tmp_path, a_second_per_epoch, no_pictures):
+    run = budgeted(tmp_path, budget=5.5, lr=1e-3, epochs=50)
+    assert len(run.epochs) == 5
+    assert "the budget cut the training from 50 to 5 epochs" in run.report
+
+
+def test_a_training_that_costs_more_than_measured_is_ended(tmp_path, a_second_per_epoch, monkeypatch, no_pictures):
+    monkeypatch.setattr(pipeline.Clock, "is_over", lambda clock: True)
+    run = budgeted(tmp_path, budget=30.0, lr=1e-3, epochs=20)
+    assert len(run.epochs) == 1
+    assert "the budget ended the training after 1 of 20 epochs" in run.report
+
+
+def test_failing_trials_end_with_the_budget_too(tmp_path, a_second_per_epoch, monkeypatch, no_pictures):
     monkeypatch.setattr(Experiment, "fit", lambda *_, **__: iter([({"epoch": 1.0, "val_loss": math.nan}, {})]))
-    with pytest.raises(ReplabError, match=r"no trial of [1-5] finished \(validation loss is nan"):
-        budgeted(tmp_path, budget=4.0)
+    with pytest.raises(ReplabError, match=r"no trial of 4 finished \(validation loss is nan"):
+        budgeted(tmp_path, budget=5.5)
 
 
 def test_enough_budget_cuts_nothing(tmp_path, no_pictures):

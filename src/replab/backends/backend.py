@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -49,6 +49,17 @@ def array(tensor: Any) -> np.ndarray:
     if isinstance(tensor, torch.Tensor):
         tensor = tensor.cpu().float() if tensor.is_floating_point() and tensor.dtype != torch.float64 else tensor.cpu()
     return np.asarray(tensor.numpy())
+
+
+@contextlib.contextmanager
+def threads(backend: Backend, count: int) -> Iterator[None]:
+    """Compute on so many threads, for a while; 0 leaves them as they are."""
+    before = backend.lib.get_num_threads()
+    backend.lib.set_num_threads(count or before)
+    try:
+        yield
+    finally:
+        backend.lib.set_num_threads(before)
 
 
 def get(name: str) -> Backend:

@@ -41,8 +41,11 @@ class Entry:
 
 
 def identity(recipe: Recipe) -> str:
-    """The same for the same run, whatever the device and the folder of the data."""
-    default, values = dataclasses.asdict(Recipe()), dataclasses.asdict(recipe)
+    """The same for the same run, whatever the device and the folder of the data.
+
+    Settings count where they differ from the defaults of format 1, so that a new default changes no identity.
+    """
+    default, values = dataclasses.asdict(Recipe.from_dict({})), dataclasses.asdict(recipe)
     values["search"] = {k: v for k, v in values["search"].items() if v != default["search"][k]}
     deciding = {k: v for k, v in values.items() if k != "device" and v != default[k] and v != {}}
     deciding["data"] = Path(recipe.data).name.removesuffix(".zip")  # the name of its Dataset

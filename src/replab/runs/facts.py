@@ -13,7 +13,7 @@ from replab.settings.words import count, duration
 CONVERGED = 1e-6  # largest entry of the gradient at which a fitted logistic regression has converged
 SHOWN = (  # settings with a line of their own
     "model", "params", "data", "seed", "batch_size", "optimizer", "lr", "epochs", "schedule", "unfreeze_every", "head",
-    "neighbours", "metric", "backend", "device",
+    "neighbours", "metric", "backend", "device", "search.batch", "search.threads",
 )  # fmt: skip
 STAGES = ("features", "search", "train", "evaluate")
 
@@ -69,6 +69,7 @@ def _model(values: Values) -> list[tuple[str, str]]:
         ("MACs per image", f"{measured['macs']:,}" if measured.get("macs") else "not measured"),
         ("data", f"{data['data']}: {images}"),
         ("chosen by", _chosen_by(values)),
+        *([("search", _search(values))] if values.trials else []),
         ("seed", str(chosen.seed)),
     ]
 
@@ -78,6 +79,14 @@ def _chosen_by(values: Values) -> str:
         return "nothing: every setting was given; the model is that of the last epoch"
     images = f"{values.split['validation_images']:,} training images"
     return f"validation loss on {images}, never by test images; the model is that of the last epoch"
+
+
+def _search(values: Values) -> str:
+    """How trials were asked for, and on how many threads each ran; workers are no part of it."""
+    search = values.chosen.search
+    asked = "one after another" if search.batch == 1 else f"in batches of {search.batch}"
+    each = f", each on {count(search.threads, 'thread')}" if search.threads else ""
+    return f"{count(len(values.trials), 'trial')} {asked}{each}"
 
 
 def _made(values: Values) -> list[tuple[str, str]]:

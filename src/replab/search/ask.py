@@ -1,17 +1,20 @@
-"""What to try next: Optuna's TPE, asked anew each time from what has been finished."""
+"""What to try next: Optuna's TPE, asked anew for each batch from what has been finished."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import optuna
 
 from replab.records.trial import Trial
 from replab.settings.recipe import Recipe, derive_seed
-from replab.settings.searched import Choice, Range, category, searched
+from replab.settings.searched import Choice, Range, category, searched, wanted_trials
 
 optuna.logging.set_verbosity(optuna.logging.WARNING)
+
+Params = dict[str, Any]
+Space = Mapping[str, optuna.distributions.BaseDistribution]
 
 STATES = {
     "complete": optuna.trial.TrialState.COMPLETE,
@@ -20,14 +23,46 @@ STATES = {
 }
 
 
-def ask(recipe: Recipe, finished: Sequence[Trial]) -> dict[str, Any]:
-    """The next trial's parameters.
+def ask(recipe: Recipe, finished: Sequence[Trial]) -> list[Params]:
+    """The parameters of the next batch.
 
     Each ask is seeded by (seed, trials finished) and told every finished trial: no sampler's state is kept, so an
     interrupted search asks the same again.
     """
     space = {key: distribution(what) for key, what in searched(recipe).items()}
-    return dict(_study(recipe, space, finished).ask(space).params)
+    if recipe.search.batch == 1:
+        return [dict(_study(recipe, space, finished).ask(dict(space)).params)]
+    return _batch(recipe, space, finished)
+
+
+def _batch(recipe: Recipe, space: Space, finished: Sequence[Trial]) -> list[Params]:
+    """Quasi-random points at the start, then TPE's, which takes the trials of its own batch for bad ones."""
+    study, first = _study(recipe, space, finished), len(finished)
+    size = min(recipe.search.batch, wanted_trials(recipe) - first)
+    for params in quasi_random(recipe, first, min(first + size, startup_trials(recipe.search.trials))):
+        study.enqueue_trial(params)
+    return [dict(study.ask(dict(space)).params) for _ in range(size)]
+
+
+def quasi_random(recipe: Recipe, first: int, end: int) -> list[Params]:
+    """The points of trials first to end, of one scrambled Sobol sequence over the space."""
+    from scipy.stats import qmc
+
+    space = searched(recipe)
+    if first >= end or not space:
+        return []
+    sequence = qmc.Sobol(len(space), rng=derive_seed(recipe.seed, 6))
+    points = sequence.random_base2((end - 1).bit_length())[first:end]  # a power of two, as Sobol's balance wants
+    return [{key: _at(what, float(u)) for (key, what), u in zip(space.items(), point)} for point in points]
+
+
+def _at(what: Range | Choice, u: float) -> Any:
+    """The value at u of [0, 1)."""
+    if isinstance(what, Choice):
+        return category(what.values[int(u * len(what.values))])
+    low, high = (what.low, what.high + 1) if what.whole else (what.low, what.high)
+    value = low * (high / low) ** u if what.log else low + (high - low) * u
+    return min(int(value), int(what.high)) if what.whole else min(max(value, what.low), what.high)
 
 
 def distribution(what: Range | Choice) -> optuna.distributions.BaseDistribution:
@@ -42,15 +77,14 @@ def startup_trials(trials: int) -> int:
     return max(3, min(10, trials // 4))
 
 
-def _study(
-    recipe: Recipe, space: dict[str, optuna.distributions.BaseDistribution], finished: Sequence[Trial]
-) -> optuna.Study:
+def _study(recipe: Recipe, space: Space, finished: Sequence[Trial]) -> optuna.Study:
     """An in-memory study that has been told every finished trial, its sampler seeded by how many there are."""
+    batch = recipe.search.batch
     sampler = optuna.samplers.TPESampler(
-        n_startup_trials=startup_trials(recipe.search.trials),
+        n_startup_trials=startup_trials(recipe.search.trials) if batch == 1 else 1,  # a batch's start is quasi-random
         multivariate=len(space) > 1,
-        constant_liar=False,  # trials run one after another
-        seed=derive_seed(recipe.seed, 4, len(finished)) % 2**32,
+        constant_liar=batch > 1,
+        seed=derive_seed(recipe.seed, 4, len(finished) // batch) % 2**32,
     )
     study = optuna.create_study(sampler=sampler)
     for trial in finished:

@@ -1,71 +1,64 @@
-"""The search: ask, train, remember, until there are enough trials. It sees a split of the training images alone."""
+"""The search: ask for a batch, run it, remember, until there are enough trials.
+
+It sees a split of the training images alone. Where trials run and which ends first is up to the engine; what is asked
+and told, and in which order, is not.
+"""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator, Sequence
-from time import perf_counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from replab.errors import ModelError
 from replab.records.events import Events
 from replab.records.trial import Trial
+from replab.search.allowance import Allowance
 from replab.search.ask import ask
-from replab.search.stopping import Pruning
+from replab.search.engines.base import Done, Engine, Job
 from replab.settings.recipe import Recipe
-from replab.settings.searched import apply, wanted_trials
-from replab.training.loop import Diverged, Row
+from replab.settings.searched import wanted_trials
 
-RunTrial = Callable[[Recipe, Events], Iterator[Row]]  # rows with a `val_loss`, one per epoch
+Asked = Mapping[str, Any]  # `first`: the number of the batch's first trial; `params`: of each trial
 
 
 def search(
     recipe: Recipe,
-    run_trial: RunTrial,
+    engine: Engine,
     finished: Sequence[Trial],
     *,
-    time_left: Callable[[], bool] = lambda: True,
+    asked: Asked | None = None,
+    remember: Callable[[Asked], None] = lambda asked: None,
+    allowance: Allowance | None = None,
     events: Events | None = None,
-) -> Iterator[tuple[Trial, float]]:
-    """Yield each new trial and its seconds as it ends; `finished` are those of an interrupted search."""
+) -> Iterator[Done]:
+    """Yield the new trials in the order of their numbers. `finished` are those of an interrupted search.
+
+    `remember` is told what was asked for a batch before it begins, and `asked` is what it was told last: the batch of
+    an interrupted search is finished, not asked for again.
+    """
     told, total, events = list(finished), wanted_trials(recipe), events or Events()
+    allowance, size = allowance or Allowance(), recipe.search.batch
     with events.span("search", total, len(told)):
-        while len(told) < total and time_left():
-            started = perf_counter()
-            trial = one_trial(recipe, run_trial, ask(recipe, told), told, events.inside(trial=len(told)))
-            told.append(trial)
-            yield trial, perf_counter() - started
+        while len(told) < total:
+            first = len(told) - len(told) % size
+            earlier = tuple(told[:first])
+            allowed, most = allowance.next_batch(earlier, min(size, total - first))
+            if len(told) - first >= allowed:
+                return
+            if asked is None or asked["first"] != first:
+                asked = {"first": first, "params": ask(recipe, earlier)}
+                if size > 1:
+                    remember(asked)
+            jobs = [Job(first + place, params, earlier, most) for place, params in enumerate(asked["params"])]
+            for done in in_order(engine.run(jobs[len(told) - first : allowed], events), len(told)):
+                told.append(done.trial)
+                yield done
 
 
-def one_trial(
-    recipe: Recipe, run_trial: RunTrial, params: dict[str, Any], finished: Sequence[Trial], events: Events
-) -> Trial:
-    """Train with these parameters until patience, pruning, divergence or the last epoch ends it."""
-    epochs = recipe.epochs or recipe.search.max_epochs
-    constant = recipe.schedule == "constant"  # a schedule runs its length: its loss falls when the rate does
-    patience = recipe.search.patience if constant else math.inf
-    pruning = Pruning(finished, params.get("lr", math.inf), epochs) if recipe.search.prune and constant else None
-    losses: list[float] = []
-    best_epoch, error = 0, 0.0
-    state, reason = "complete", ""
-    rows = run_trial(apply(recipe, params).replace(epochs=epochs), events)
-    try:
-        for row in rows:
-            loss = row["val_loss"]
-            if not math.isfinite(loss):
-                raise Diverged(f"validation loss is {loss} in epoch {len(losses) + 1}")
-            if loss < min(losses, default=math.inf):
-                best_epoch, error = len(losses) + 1, row.get("val_loss_se", 0.0)
-            losses.append(loss)
-            events.tell("epoch", epoch=len(losses), total=epochs, row=row)
-            if len(losses) - best_epoch >= patience:
-                break
-            if pruning is not None and pruning.ends(losses):
-                state, reason = "pruned", f"behind the median of the others at epoch {len(losses)}"
-                break
-    except (Diverged, ModelError) as fault:  # a model that cannot be built with these parameters fails its trial alone
-        state, reason = "failed", str(fault)
-    finally:
-        rows.close()  # type: ignore[attr-defined]
-    value = min(losses) if losses and state != "failed" else None
-    return Trial(len(finished), params, state, value, best_epoch, error, losses, reason)
+def in_order(results: Iterable[Done], first: int) -> Iterator[Done]:
+    """By the trials' numbers, from the first, as soon as all before it are there."""
+    waiting: dict[int, Done] = {}
+    for done in results:
+        waiting[done.trial.number] = done
+        while first in waiting:
+            yield waiting.pop(first)
+            first += 1

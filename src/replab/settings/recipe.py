@@ -16,7 +16,8 @@ from replab.settings.command import command
 from replab.settings.rules import broken_rules
 from replab.settings.setting import Setting, setting, settings_of
 
-FORMAT = 2  # of recipe files; those of format 1 carry no number and have the same keys
+FORMAT = 3  # of recipe files; those of format 1 carry no number
+BEFORE_BATCHES = {"batch": 1, "threads": 0}  # what formats 1 and 2, which have no such keys, mean by [search]
 
 MODEL, DATA, TRAINING, SEARCH = "Model", "Data", "Training", "Search"
 FINE_TUNING, MACHINE = "Fine-tuning", "Seed, machine and time"
@@ -51,6 +52,14 @@ class Search:
     space: Mapping[str, Any] = setting(
         dict, "search another setting or model parameter too: weight_decay=[1e-5,1e-2]", SEARCH, flag="--search"
     )
+    batch: int = setting(
+        4, "trials asked for at once, which workers may run side by side; their number changes no result", SEARCH,
+        at_least=1, unit="trials", flag="--search-batch", way_out="1 asks for each trial after the one before",
+    )  # fmt: skip
+    threads: int = setting(
+        1, "threads of each trial, because another number rounds otherwise; 0: as many as the machine gives", SEARCH,
+        at_least=0, at_most=1024, flag="--search-threads",
+    )  # fmt: skip
 
     def __post_init__(self) -> None:
         _read_fields(self, settings_of(Search, "search"))
@@ -205,6 +214,8 @@ class Recipe:
     def command(self, file: Path) -> str:
         """The command that runs this recipe again, by flags; `file` is named where a value cannot be a flag's."""
         settings = [(declared, value) for declared, value in changed(self) if declared.name != "model"]
+        if self.lr is not None and self.epochs is not None and not self.search.space:  # nothing to ask for in batches
+            settings = [pair for pair in settings if pair[0].key not in ("search.batch", "search.threads")]
         if self.pretrained and self.normalise == "dataset":  # --pretrained alone means --normalise backbone
             settings.append((settings_of(Recipe)["normalise"], self.normalise))
         return command(self.model, settings, file)
@@ -237,6 +248,8 @@ class Recipe:
             raise RecipeError(
                 f"format must be from 1 to {FORMAT}, got {version!r}; a newer replab may read this recipe"
             )
+        if version < 3 and isinstance(settings.get("search", {}), Mapping):
+            settings["search"] = {**BEFORE_BATCHES, **settings.get("search", {})}
         return cls().replace(**settings)
 
     @classmethod

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
 
+from replab.backends.backend import threads
 from replab.data.split import split_for_search
 from replab.errors import ModelError
 from replab.models.adapt import freezing
@@ -60,13 +61,37 @@ def measure(experiment: Experiment) -> Cost:
     return replace(found, feature_seconds=seconds_per_image * images, in_steps=timed.in_steps)
 
 
-def of_steps(experiment: Experiment, steps: int = 3) -> Cost:
-    """A few training steps and one evaluation."""
-    recipe = experiment.recipe.replace(lr=experiment.recipe.lr or 1e-4, epochs=1, stop_after=None)
+def of_steps(experiment: Experiment) -> Cost:
+    """A few training steps and one evaluation, on the threads of the training and on those of a trial."""
+    asked, backend = experiment.recipe, experiment.backend
+    recipe = asked.replace(lr=asked.lr or 1e-4, epochs=1, stop_after=None)
     model = experiment.spare_model()
     optimizers = experiment.optimizers(model, recipe)
     train, test = experiment.data.train, experiment.data.test
-    few = train.subset(slice(0, (steps + 1) * recipe.batch_size))
+    step, image = _timed(experiment, model, optimizers, recipe)
+
+    def epoch(step: float, image: float, images: int, evaluated: int) -> float:
+        return step * max(1, round(images / recipe.batch_size)) + image * evaluated
+
+    full = epoch(step, image, len(train), len(test))
+    trial_epoch = search_seconds = 0.0
+    if searches(experiment):
+        part, validation = split_for_search(train, recipe.search, recipe.seed)
+        own = step, image
+        if asked.search.threads not in (0, backend.lib.get_num_threads()):
+            with threads(backend, asked.search.threads):
+                own = _timed(experiment, model, optimizers, recipe)
+        trial_epoch = epoch(*own, len(part), len(validation))
+        search_seconds = wanted_trials(asked) * (asked.epochs or recipe.search.max_epochs) * trial_epoch
+    training = None if asked.last_epoch is None else asked.last_epoch * full
+    return Cost(step, image, full, trial_epoch, search_seconds, training, peak_memory(experiment.device))
+
+
+def _timed(
+    experiment: Experiment, model: Any, optimizers: dict[str, Any], recipe: Recipe, steps: int = 3
+) -> tuple[float, float]:
+    """Seconds of one training step, and of one image at inference."""
+    few = experiment.data.train.subset(slice(0, (steps + 1) * recipe.batch_size))
     freezing.train_mode(model)
     seconds = []
     for index, batch in enumerate(experiment.batches(few, model, recipe, shuffled=True).epoch(1)):
@@ -77,21 +102,7 @@ def of_steps(experiment: Experiment, steps: int = 3) -> Cost:
             text = " ".join(str(error).split())[:200]
             raise ModelError(f"{experiment.source.name} fails in training ({type(error).__name__}: {text})") from error
         seconds.append(perf_counter() - started)
-    step = min(seconds[1:] or seconds)  # the first one warms up
-    image = _seconds_per_image(experiment, model, recipe)
-
-    def epoch(images: int, evaluated: int) -> float:
-        return step * max(1, round(images / recipe.batch_size)) + image * evaluated
-
-    full = epoch(len(train), len(test))
-    trial_epoch = search_seconds = 0.0
-    asked = experiment.recipe
-    if searches(experiment):
-        part, validation = split_for_search(train, recipe.search, recipe.seed)
-        trial_epoch = epoch(len(part), len(validation))
-        search_seconds = wanted_trials(asked) * (asked.epochs or recipe.search.max_epochs) * trial_epoch
-    training = None if asked.last_epoch is None else asked.last_epoch * full
-    return Cost(step, image, full, trial_epoch, search_seconds, training, peak_memory(experiment.device))
+    return min(seconds[1:] or seconds), _seconds_per_image(experiment, model, recipe)  # the first step warms up
 
 
 def of_closed_form(head: Experiment) -> Cost:

@@ -16,10 +16,14 @@ from replab.data.split import split_for_search
 from replab.errors import ModelError, RecipeError, ReplabError, UnknownName
 from replab.records.events import Events
 from replab.records.trial import Trial
+from replab.search.allowance import Allowance
 from replab.search.ask import startup_trials
 from replab.search.choice import best
+from replab.search.engines.base import Job
+from replab.search.engines.in_process import InProcess
+from replab.search.one_trial import one_trial
 from replab.search.stopping import behind_median, on_course
-from replab.search.trials import one_trial, search
+from replab.search.trials import search
 from replab.settings.recipe import Recipe, Search
 from replab.settings.searched import apply, check_space
 from replab.settings.searched import searched as space_of
@@ -92,11 +96,11 @@ def valley(recipe, events=None):
 
 
 def trials_of(recipe, run_trial, finished=()):
-    return [trial for trial, _ in search(recipe, run_trial, list(finished))]
+    return [done.trial for done in search(recipe, InProcess(recipe, run_trial), list(finished))]
 
 
 def small(**changes):
-    return Recipe(search=Search(**{"trials": 8, "max_epochs": 6, "prune": False, **changes}))
+    return Recipe(search=Search(**{"trials": 8, "max_epochs": 6, "prune": False, "batch": 1, **changes}))
 
 
 @pytest.mark.parametrize("trials", range(4, 60))
@@ -105,36 +109,41 @@ def test_startup_leaves_most_trials_to_tpe(trials):
     assert startup_trials(trials) <= 10
 
 
-def test_it_models_rather_than_guesses():
+@pytest.mark.parametrize(("batch", "share"), [(1, 0.6), (4, 0.75)])  # those of one batch keep away from each other
+def test_it_models_rather_than_guesses(batch, share):
     """After the random start the asked rates gather where the losses were least."""
     first, later = [], []
     for seed in (1, 2, 3, 3407):
-        found = trials_of(small(trials=24).replace(seed=seed), valley)
+        found = trials_of(small(trials=24, batch=batch).replace(seed=seed), valley)
         distance = [abs(math.log10(t.params["lr"]) + 3) for t in found]
         first += distance[: startup_trials(24)]
         later += distance[startup_trials(24) + 4 :]
-    assert np.median(later) < 0.6 * np.median(first)
+    assert np.median(later) < share * np.median(first)
 
 
-def test_an_interrupted_search_asks_the_same():
-    straight = trials_of(small(), valley)
+@pytest.mark.parametrize("batch", [1, 3, 4])
+def test_an_interrupted_search_asks_the_same(batch):
+    recipe = small(batch=batch)
+    straight = trials_of(recipe, valley)
     assert [t.number for t in straight] == list(range(8))
     for done in (1, 3, 7, 8):
-        assert straight[:done] + trials_of(small(), valley, straight[:done]) == straight
+        assert straight[:done] + trials_of(recipe, valley, straight[:done]) == straight
     # through JSON, as a run keeps them
     told = [Trial(**t.to_dict()) for t in straight[:5]]
-    assert told + trials_of(small(), valley, told) == straight
+    assert told + trials_of(recipe, valley, told) == straight
 
 
-def test_the_seed_reaches_the_search():
-    one, two = (trials_of(small().replace(seed=seed), valley) for seed in (1, 2))
+@pytest.mark.parametrize("batch", [1, 4])
+def test_the_seed_reaches_the_search(batch):
+    one, two = (trials_of(small(batch=batch).replace(seed=seed), valley) for seed in (1, 2))
     assert [t.params for t in one] != [t.params for t in two]
     assert len({t.params["lr"] for t in one}) == 8
 
 
-def test_rates_are_log_uniform_in_the_notes_range():
+@pytest.mark.parametrize("batch", [1, 8])
+def test_rates_are_log_uniform_in_the_notes_range(batch):
     low, high = math.exp(-10), math.exp(-4)
-    found = [t.params["lr"] for t in trials_of(small(trials=40, max_epochs=1), curve(1.0))]
+    found = [t.params["lr"] for t in trials_of(small(trials=40, max_epochs=1, batch=batch), curve(1.0))]
     assert all(low <= lr <= high for lr in found)
     assert any(lr < 3e-4 for lr in found)
     assert any(lr > 3e-3 for lr in found)
@@ -197,9 +206,9 @@ def test_a_small_rate_that_catches_up_is_not_pruned(lr, state):
     recipe = small(trials=2, max_epochs=50, patience=40, prune=True)
     told = [Trial(0, {"lr": 1e-3}, "complete", 0.51, 50, 0.0, [1.0 - 0.01 * e for e in range(50)])]
     rows = good_then([14.0 / e - 0.6 for e in range(1, 51)], before=0)
-    assert one_trial(recipe, rows, {"lr": lr}, told, Events()).state == state
+    assert one_trial(recipe, rows, Job(1, {"lr": lr}, told), Events()).state == state
     too_slow = good_then([100.0 / e + 3 for e in range(1, 51)], before=0)
-    assert one_trial(recipe, too_slow, {"lr": lr}, told, Events()).state == "pruned"
+    assert one_trial(recipe, too_slow, Job(1, {"lr": lr}, told), Events()).state == "pruned"
 
 
 def test_behind_the_median_by_hand():
@@ -219,7 +228,7 @@ def test_on_course_by_hand():
 
 
 def test_a_schedule_is_not_pruned():
-    recipe = Recipe(schedule="cosine", epochs=50, search=Search(trials=6, prune=True))
+    recipe = Recipe(schedule="cosine", epochs=50, search=Search(trials=6, prune=True, batch=1))
     assert trials_of(recipe, good_then([9.0] + [10.0] * 49))[-1].state == "complete"
 
 
@@ -385,6 +394,9 @@ class Memory:
     def write_trials(self, trials):
         self.kept = list(trials)
 
+    def read_json(self, name, default):
+        return default
+
     def write_json(self, name, value):
         pass
 
@@ -396,11 +408,7 @@ class Memory:
 
 
 def searched(ready):
-    from replab.training import cost
-
-    record = Memory()
-    clock = pipeline.Clock(record, None)
-    return pipeline.run_search(record, ready, cost.measure(ready), clock, Events())
+    return pipeline.run_search(Memory(), ready, Allowance(), Events())
 
 
 def test_trials_do_not_keep_their_models(ready, monkeypatch):

@@ -34,7 +34,18 @@ def test_recipes_of_version_0_1_0_load_and_keep_their_values(file):
     old, new = tomllib.loads(file.read_text()), tomllib.loads(Recipe.read(file).to_toml())
     assert new.pop("format") == FORMAT
     assert "format" not in old
+    old["search"] = {"batch": 1, "threads": 0, **old["search"]}  # as they were searched then
     assert new == old
+
+
+def test_a_recipe_without_batches_is_searched_as_it_was():
+    for text in ("", "format = 1", "format = 2", "format = 2\n[search]\ntrials = 3"):
+        search = Recipe.from_toml(text).search
+        assert (search.batch, search.threads) == (1, 0)
+    new = Recipe.from_toml(f"format = {FORMAT}").search
+    assert new == Search()
+    assert (new.batch, new.threads) == (4, 1)
+    assert Recipe.from_toml("format = 2\n[search]\nbatch = 3").search.batch == 3
 
 
 def test_a_newer_format_is_refused_in_one_line():

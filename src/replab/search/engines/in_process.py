@@ -1,0 +1,25 @@
+"""One trial after another, in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from time import perf_counter
+
+from replab.records.events import Events
+from replab.search.engines.base import Done, Job
+from replab.search.one_trial import RunTrial, one_trial
+from replab.settings.recipe import Recipe
+
+
+class InProcess:
+    def __init__(self, recipe: Recipe, run_trial: RunTrial):
+        self.recipe, self.run_trial = recipe, run_trial
+
+    def run(self, jobs: Sequence[Job], events: Events) -> Iterator[Done]:
+        for job in jobs:
+            started = perf_counter()
+            trial = one_trial(self.recipe, self.run_trial, job, events.inside(trial=job.number))
+            yield Done(trial, perf_counter() - started, "this process")
+
+    def close(self) -> None:
+        pass
