@@ -24,6 +24,9 @@ def replicate(
         str | None, typer.Option("--data", "-d", metavar="NAME", help="another variant of the row's data set")
     ] = None,
     epochs: Annotated[int | None, typer.Option(metavar="N", help="other than published; the verdict says so")] = None,
+    stop_after: Annotated[
+        int | None, typer.Option(metavar="K", help="only the first K epochs of the published schedule")
+    ] = None,
     size: Annotated[
         int | None, typer.Option(metavar="N", help="resize the images to this side instead; the ledger says so")
     ] = None,
@@ -36,6 +39,15 @@ def replicate(
     budget: Annotated[
         str | None, typer.Option(metavar="TIME", help="run what fits into 30m or 2h, and say what did not")
     ] = None,
+    to_see: Annotated[
+        float | None, typer.Option(metavar="X", help="say how many seeds would show a difference of X; runs nothing")
+    ] = None,
+    check: Annotated[
+        bool, typer.Option("--check", help="repeat the first epoch of measured rows, and say which still match")
+    ] = False,
+    pack: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="a pack of your own (TOML); docs/packs.md says how to write one")
+    ] = None,
     fast: Annotated[bool, typer.Option("--fast", help="one epoch, few images, every stage; nothing is kept")] = False,
     ledger_: Annotated[bool, typer.Option("--ledger", help="generate the ledger again from its raw rows")] = False,
     results: Annotated[Path, typer.Option(metavar="FOLDER", help="folder of the ledger")] = Path("results"),
@@ -44,15 +56,24 @@ def replicate(
 ) -> None:
     """Run published experiments again, and say which results hold."""
     from replab.replication import results as ledger
-    from replab.replication.packs import published, select
+    from replab.replication.packs import from_file, published, select
     from replab.settings.text import parse_seconds
 
-    known = published()
+    known = published() if pack is None else from_file(pack)
+    if pack is not None:
+        results = results / pack.stem if results == Path("results") else results  # its ledger is its own
+        rows = rows or (None if list_ or ledger_ else list(known.rows))
     if ledger_:
         ledger.write(results, known)
         print(f"written: {results / 'ledger.csv'}, {results / 'LEDGER.md'}")
         return
     chosen = select(rows, known.rows) if rows else []
+    if to_see is not None:
+        print_plan(known, ledger.read(ledger.to_show(results)), chosen, to_see)
+        return
+    if check:
+        print_check(ledger.read(ledger.to_show(results)), known, {row.id for row in chosen or known.rows.values()})
+        return
     if list_ or not rows:
         print_ledger(known, ledger.read(ledger.to_show(results)), {row.id for row in chosen} or None)
         return
@@ -62,7 +83,9 @@ def replicate(
     seconds = parse_seconds(budget) if budget else None
     from replab.replication import replicate as replication
 
-    jobs = replication.plan(chosen, seeds=seeds, data=data, epochs=epochs, search=search, size=size, limit=limit)
+    jobs = replication.plan(
+        chosen, seeds=seeds, data=data, epochs=epochs, stop_after=stop_after, search=search, size=size, limit=limit
+    )
     events = shown(quiet)
     outcome = replication.replicate(jobs, known, results=results, runs=runs, budget=seconds, fast=fast, events=events)
     if fast:
@@ -78,14 +101,14 @@ def replicate(
 def print_ledger(known: Any, entries: Sequence[Any], only: Collection[str] | None) -> None:
     """The rows as a table, then the claims; with `only`, these rows and no claims."""
     from replab.replication import ledger
-    from replab.replication.ledger_text import figure_name, measured, printed, row_name
+    from replab.replication.ledger_text import because, figure_name, measured, printed, row_name
 
     table = []
     absent: set[str] = set()
     for line in ledger.lines(known, entries):
         if (only is None or line["id"] in only) and line["id"] not in absent:
             absent |= set() if line["n"] else {line["id"]}  # one line per row that was not measured
-            verdict = line["verdict"] + (f": {line['reason']}" if line["reason"] else "")
+            verdict = line["verdict"] + (f": {said}" if (said := because(line)) else "")
             minutes = "" if line["minutes"] is None else f"{line['minutes']:.1f}"
             table.append((row_name(line), figure_name(line), printed(line), measured(line), line["data"],
                           str(line["epochs"] or ""), minutes, verdict))  # fmt: skip
@@ -95,3 +118,26 @@ def print_ledger(known: Any, entries: Sequence[Any], only: Collection[str] | Non
         print()
         claims = [(c["claim"], c["verdict"], c["reason"]) for c in ledger.claim_lines(known, entries)]
         print_rows(("claim", "verdict", "rests on"), claims)
+
+
+def print_plan(known: Any, entries: Sequence[Any], rows: Sequence[Any], difference: float) -> None:
+    """How many seeds of each row would show a difference, from the spread that its seeds had so far."""
+    from replab.replication.power import plan
+
+    if difference <= 0 or not rows:
+        raise RecipeError(
+            f"--to-see needs rows and a difference above 0, got {difference:g}; try notes/mlp --to-see 0.5"
+        )
+    for text in plan(known, entries, rows, difference):
+        print(text)
+
+
+def print_check(entries: Sequence[Any], known: Any, only: Collection[str]) -> None:
+    from replab.replication.check import check
+
+    words: dict[str, int] = {}
+    for checked in check([entry for entry in entries if entry.id in only], known.rows):
+        words[checked.word] = words.get(checked.word, 0) + 1
+        entry = checked.entry
+        print(f"{checked.word:<12}{entry.id} on {entry.images}, seed {entry.seed}: {checked.text}", flush=True)
+    print(", ".join(f"{count} {word}" for word, count in words.items()) or "nothing was measured")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -23,6 +23,7 @@ class Group:
     way: str
     data: str
     epochs: int | None  # None: as the searches found
+    stopped_of: int | None  # the schedule's, where the runs were stopped before its end
     entries: tuple[Entry, ...]
 
     @property
@@ -43,16 +44,16 @@ class Group:
 
 
 def groups(known: Published, entries: Iterable[Entry]) -> list[Group]:
-    """The fullest group of each (row, way, data): published epochs before others, then more epochs, then seeds."""
-    seeds: dict[tuple[str, str, str, int | None], dict[int, Entry]] = {}
+    """The fullest group of each (row, way, data, schedule): published epochs first, then more epochs, then seeds."""
+    seeds: dict[tuple[str, str, str, int | None, int | None], dict[int, Entry]] = {}
     for entry in entries:
-        key = (entry.id, entry.way, entry.images, entry.epochs if entry.way == FIXED else None)
+        key = (entry.id, entry.way, entry.images, entry.epochs if entry.way == FIXED else None, entry.stopped_of)
         seeds.setdefault(key, {})[entry.seed] = entry  # the latest of a seed
-    best: dict[tuple[str, str, str], Group] = {}
-    for (name, way, data, epochs), by_seed in seeds.items():
+    best: dict[tuple[str, str, str, int | None], Group] = {}
+    for (name, way, data, epochs, of), by_seed in seeds.items():
         if name in known.rows:
-            group = Group(known.rows[name], way, data, epochs, tuple(by_seed[s] for s in sorted(by_seed)))
-            best[name, way, data] = max(best.get((name, way, data), group), group, key=_fullness)
+            group = Group(known.rows[name], way, data, epochs, of, tuple(by_seed[s] for s in sorted(by_seed)))
+            best[name, way, data, of] = max(best.get((name, way, data, of), group), group, key=_fullness)
     order = list(known.rows)
     return sorted(best.values(), key=lambda g: (order.index(g.row.id), g.way, g.data != g.row.recipe.data, g.data))
 
@@ -75,6 +76,10 @@ def lines(known: Published, entries: Iterable[Entry]) -> list[dict[str, Any]]:
 
 
 def _line(row: Row, figure: Figure, group: Group | None) -> dict[str, Any]:
+    epochs = group.trained if group else (None, None)
+    if group and group.stopped_of == row.recipe.epochs and group.epochs and figure.measure in row.curve:
+        printed = row.curve[figure.measure][group.epochs - 1]  # the same schedule, so the line printed at that epoch
+        figure, epochs = replace(figure, published=printed, note=f"as printed after epoch {group.epochs}"), (None, None)
     measured = group.summary(figure.measure) if group else None
     measure = MEASURES.get(figure.measure)
     word, reason = word_and_reason(
@@ -83,7 +88,7 @@ def _line(row: Row, figure: Figure, group: Group | None) -> dict[str, Any]:
         figure.tolerance,
         measure.higher_is_better if measure else True,
         data=(group.data, row.recipe.data) if group else ("", ""),
-        epochs=group.trained if group else (None, None),
+        epochs=epochs,
         bound=figure.bound,
         incomparable=figure.incomparable,
         absent=row.not_run or row.unmeasured or f"not measured yet: replab replicate {row.id}",
@@ -103,9 +108,10 @@ def _line(row: Row, figure: Figure, group: Group | None) -> dict[str, Any]:
         "margin": figure.tolerance,
         "bound": figure.bound,
         "data": group.data if group else row.recipe.data,
-        "epochs": _range([e.epochs for e in made]) if made else row.recipe.epochs,
+        "epochs": _epochs(group) if group else row.recipe.epochs,
         "lr": _range([e.lr for e in made]) if made else row.recipe.lr,
         "minutes": sum(e.minutes for e in made) / len(made) if made else None,
+        "flops": made[0].flops if made else None,
         "hardware": _joined(e.hardware for e in made),
         "commit": _joined(e.commit for e in made),
         "command": made[-1].command if made else f"replab replicate {row.id}",  # the last seed's makes all
@@ -113,6 +119,7 @@ def _line(row: Row, figure: Figure, group: Group | None) -> dict[str, Any]:
         "published_hardware": row.hardware,
         "verdict": word,
         "reason": reason,
+        "stale": _stale(made),
         "note": figure.note,
     }
 
@@ -144,6 +151,17 @@ def claim_lines(known: Published, entries: Iterable[Entry]) -> list[dict[str, st
                 "data": data, "verdict": word.verdict, "reason": word.reason,
             })  # fmt: skip
     return out
+
+
+def _epochs(group: Group) -> Any:
+    found = _range([e.epochs for e in group.entries])
+    return f"first {found} of {group.stopped_of}" if group.stopped_of else found
+
+
+def _stale(entries: Sequence[Entry]) -> str:
+    """How many seeds today's code may not repeat, and why."""
+    reasons = [entry.stale for entry in entries if entry.stale]
+    return f"stale: {len(reasons)} of {len(entries)} seeds {_joined(reasons)}" if reasons else ""
 
 
 def _range(values: list[Any]) -> Any:

@@ -28,6 +28,8 @@ How to read it (docs/replicate.md has the rules):
   outside the margin. *compatible*: inside that interval, but not shown to be within the margin. *cannot tell*: that
   interval is wider than four margins to either side. *indication*: one seed, or other epochs than published. *not
   comparable* says why.
+- *stale*: measured with uncommitted changes or before the numbers of today; `replab replicate ROW --check` repeats its
+  first epoch and says whether it still matches.
 - Claims are judged by Welch's t test; p-values are Holm's within one pack. A *right* way stands beside a published
   way that was wrong. The model is always that of the last epoch, unless a line says otherwise.
 """
@@ -132,7 +134,12 @@ def measured(row: dict[str, Any]) -> str:
 
 
 def verdict(row: dict[str, Any]) -> str:
-    return f"**{row['verdict']}**" + (f": {row['reason']}" if row["reason"] else "")
+    return f"**{row['verdict']}**" + (f": {said}" if (said := because(row)) else "")
+
+
+def because(row: dict[str, Any]) -> str:
+    """What a reader has to know beside the verdict."""
+    return "; ".join(word for word in (row["reason"], row["stale"]) if word)
 
 
 def row_name(row: dict[str, Any]) -> str:

@@ -15,7 +15,7 @@ from replab.records.events import Events
 from replab.records.record import Record
 from replab.records.terminal import watchers
 from replab.replication import results as ledger
-from replab.replication.entry import FIXED, SEARCH, Entry, identity
+from replab.replication.entry import FIXED, NUMERICS, SEARCH, Entry, identity
 from replab.replication.measures import MEASURES
 from replab.replication.packs import Published, Row
 from replab.runs.run import Run
@@ -50,6 +50,7 @@ def plan(
     seeds: int = 1,
     data: str | None = None,
     epochs: int | None = None,
+    stop_after: int | None = None,
     search: bool = False,
     size: int | None = None,
     limit: int | None = None,
@@ -57,22 +58,22 @@ def plan(
     """Every job that was asked for: the first seed of every row comes before any second seed."""
     if seeds < 1:
         raise RecipeError(f"seeds must be at least 1, got {seeds}")
-    if search and epochs is not None:
-        raise RecipeError(f"--search finds the epochs, got --epochs {epochs} too; leave one of them out")
-    other = {"data": data, "size": size, "limit": limit}
+    if search and (epochs or stop_after):
+        given = f"--epochs {epochs}" if epochs else f"--stop-after {stop_after}"
+        raise RecipeError(f"--search finds the epochs, got {given} too; leave one of them out")
+    other = {"data": data, "size": size, "limit": limit, "stop_after": stop_after}
     return [_job(row, number, other, epochs, search) for number in range(seeds) for row in rows if not row.not_run]
 
 
 def _job(row: Row, number: int, other: dict[str, Any], epochs: int | None, search: bool) -> Job:
-    """`other`: settings of the images that replace the row's (data, size, limit)."""
+    """`other`: settings that replace the row's (data, size, limit, stop_after)."""
     recipe = row.search_recipe() if search else row.recipe
     other = {k: v for k, v in other.items() if v is not None and v != getattr(row.recipe, k)}
-    recipe = recipe.replace(seed=row.recipe.seed + number, **other)
+    recipe = recipe.replace(seed=row.recipe.seed + number, epochs=epochs or recipe.epochs, **other)
     words = ["replab", "replicate", row.id, "--seeds", str(number + 1)]
     for key, value in other.items():
-        words += [f"--{key}", Path(value).name if key == "data" else str(value)]
+        words += [f"--{key.replace('_', '-')}", Path(value).name if key == "data" else str(value)]
     if epochs is not None:
-        recipe = recipe.replace(epochs=epochs)
         words += ["--epochs", str(epochs)]
     return Job(row, SEARCH if search else FIXED, recipe, shlex.join(words + (["--search"] if search else [])))
 
@@ -90,7 +91,8 @@ def replicate(
 ) -> Outcome:
     """Carry the jobs out. Finished seeds are not repeated; with `fast`, results are measured but not kept."""
     started, events = perf_counter(), events or Events(*watchers(quiet))
-    done = {(e.id, e.recipe): e for e in ledger.read(results)} if not fast else {}
+    kept = [] if fast else ledger.read(results)
+    done = {(e.id, e.recipe): e for e in kept if e.numerics in (None, NUMERICS)}
     finished = [done[key] for job in jobs if (key := (job.row.id, identity(job.recipe))) in done]
     todo = [job for job in jobs if (job.row.id, identity(job.recipe)) not in done]
     left_out: list[tuple[Job, str]] = []
@@ -191,6 +193,11 @@ def measure(run: Run, job: Job) -> Entry:
         recipe=identity(job.recipe),
         size=job.recipe.size if job.recipe.size != job.row.recipe.size else None,
         limit=job.recipe.limit if job.recipe.limit != job.row.recipe.limit else None,
+        stopped_of=chosen.epochs if chosen.stop_after else None,
+        fingerprint=run.input["fingerprint"],
+        numerics=NUMERICS,
+        curve={name: [row[name] for row in run.epochs] for name in run.epochs[0] if name not in ("epoch", "lr")},
+        flops=6.0 * macs * run.input["train_images"] * len(run.epochs) if (macs := run.facts.get("macs")) else None,
     )
 
 

@@ -245,7 +245,7 @@ def test_a_control_may_be_another_measure_of_the_same_run():
 
 def test_files_are_generated_from_the_raw_rows(tmp_path):
     folder = tmp_path / "results"
-    (tmp_path / "README.md").write_text("before\n<!-- ledger -->\nstale\n<!-- /ledger -->\nafter\n")
+    (tmp_path / "README.md").write_text("before\n<!-- ledger -->\nan old table\n<!-- /ledger -->\nafter\n")
     results.append(folder, entry(), KNOWN)
     results.append(folder, entry(seed=2, accuracy=90.2), KNOWN)
     kept = results.read(folder)
@@ -261,7 +261,7 @@ def test_files_are_generated_from_the_raw_rows(tmp_path):
     assert readme.startswith("before\n<!-- ledger -->\n| row |")
     assert readme.endswith("<!-- /ledger -->\nafter\n")
     assert "90.10 ± 0.14 % (n = 2; images 0.30)" in readme
-    assert "stale" not in readme
+    assert "an old table" not in readme
 
 
 def test_where_nothing_was_measured_the_rows_that_come_with_replab_are_shown(tmp_path):
@@ -303,8 +303,7 @@ def test_the_committed_ledger_is_what_its_rows_give():
 def test_the_committed_rows_were_measured_with_todays_recipes():
     for kept in results.read(ROOT / "results"):
         row = published().rows[kept.id]
-        recipe = row.recipe.replace(epochs=kept.epochs) if kept.way == FIXED else row.search_recipe()
-        recipe = recipe.replace(seed=kept.seed, data=kept.data, size=kept.size or recipe.size, limit=kept.limit)
+        recipe = kept.recipe_of(row.recipe, None if kept.way == FIXED else row.search_recipe())
         assert identity(recipe) == kept.recipe, f"{kept.id} was changed after seed {kept.seed} was measured"
         assert not re.search(r"(^|[\s=])/|@", kept.hardware + " " + kept.command), json.dumps(kept.command)
         assert kept.command.startswith(f"replab replicate {kept.id} ")

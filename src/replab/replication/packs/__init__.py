@@ -12,10 +12,12 @@ images. A figure that was printed as a bound ("above 82 %") has `bound = "above"
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cache
+from importlib.metadata import entry_points
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +55,7 @@ class Row:
     notes: str = ""  # what the published code got wrong, what is assumed here
     variant_of: str = ""  # a control of ours, or the right way of another row
     not_run: str = ""  # why it cannot be run
+    curve: Mapping[str, Sequence[float]] = field(default_factory=dict)  # measure → as printed after each epoch
     unmeasured: str = ""  # why it has not been measured, where that is not for want of trying
 
     def search_recipe(self) -> Recipe:
@@ -96,8 +99,21 @@ class Published:
 
 @cache
 def published() -> Published:
-    """Every pack of this folder, by name."""
-    return parse({path.stem: path.read_text(encoding="utf-8") for path in sorted(FOLDER.glob("*.toml"))})
+    """Every pack of this folder, and of installed packages with an entry point `replab.packs`, by name."""
+    texts = {path.stem: path.read_text(encoding="utf-8") for path in sorted(FOLDER.glob("*.toml"))}
+    for point in entry_points(group="replab.packs"):
+        for file in sorted(files(point.module).iterdir(), key=lambda file: file.name):
+            if file.name.endswith(".toml"):
+                texts.setdefault(file.name.removesuffix(".toml"), file.read_text(encoding="utf-8"))
+    return parse(texts)
+
+
+def from_file(path: Path) -> Published:
+    """One pack of a user's own, by itself: its ids begin with the file's name."""
+    try:
+        return parse({path.stem: path.read_text(encoding="utf-8")})
+    except (OSError, UnicodeDecodeError) as error:
+        raise RecipeError(f"a pack is a TOML file, got {path}: {error}; docs/packs.md shows one") from None
 
 
 def parse(packs: Mapping[str, str]) -> Published:
@@ -135,6 +151,12 @@ def _row(values: dict[str, Any], source: str, base: Mapping[str, Any]) -> Row:
     name = _id(values, source)
     figures = tuple(_figure(f, base, name, bool(values.get("not_run"))) for f in values.pop("figures", []))
     recipe = Recipe.from_dict({**base.get("recipe", {}), **values.pop("recipe", {})})
+    for measure, printed in values.get("curve", {}).items():
+        if measure not in MEASURES or len(printed) != recipe.epochs:
+            raise RecipeError(
+                f"{name}: a curve is a measure and one value per epoch,"
+                f" got {measure} with {len(printed)} of {recipe.epochs}"
+            )
     common = {"hardware": base.get("hardware", ""), "searched": base.get("searched", False)}
     _no_more({k: v for k, v in values.items() if k not in Row.__dataclass_fields__ or k == "source"}, name)
     return Row(source=source, recipe=recipe, figures=figures, **{**common, **values})
