@@ -5,7 +5,8 @@ Torch and all that needs it are imported when something is run: a mistyped name 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import contextlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,7 @@ from replab.records.events import Events
 from replab.records.record import Record, runs_folder
 from replab.records.terminal import watchers
 from replab.records.trackers.base import tracker
+from replab.runs.compare import RunList
 from replab.runs.run import Run, finished_runs
 from replab.settings.recipe import Recipe
 from replab.settings.rules import doubts
@@ -48,7 +50,7 @@ def run(
     """
     for name in track:
         tracker.check(name)
-    events = events or Events(*watchers(quiet))
+    silent, events = events is not None, events or Events(*watchers(quiet))
     experiment = prepare(model, data, runs=runs, **settings)
     from replab import pipeline
     from replab.records import environment
@@ -68,7 +70,8 @@ def run(
     events.message(f"run folder: {record.folder}")
     for name in track:
         events.add(tracker.get(name)(record.folder, asdict(recipe)))
-    pipeline.carry_out(record, experiment, measured, events)
+    with _resumable(record, events, silent):
+        pipeline.carry_out(record, experiment, measured, events)
     return Run(record, experiment)
 
 
@@ -123,18 +126,30 @@ def resume(
     events: Events | None = None,
 ) -> Run:
     """Continue a run that was interrupted; its end is the same as if it had been left alone."""
-    events = events or Events(*watchers(quiet))
+    silent, events = events is not None, events or Events(*watchers(quiet))
     record = Record.open(run, runs_folder(runs))
     from replab import pipeline
     from replab.training import cost, prepare
 
     recipe = record.recipe()  # told first: whoever interrupts the reading of the images learns how to resume, too
     events.tell("run", folder=str(record.folder), model=recipe.model, data=recipe.data)
-    experiment = prepare.reopen(record, model, trust, events.message, _images(data, recipe))
-    if model is not None:
-        trust_named(experiment.source)
-    pipeline.carry_out(record, experiment, cost.measure(experiment), events)
+    with _resumable(record, events, silent):
+        experiment = prepare.reopen(record, model, trust, events.message, _images(data, recipe))
+        if model is not None:
+            trust_named(experiment.source)
+        pipeline.carry_out(record, experiment, cost.measure(experiment), events)
     return Run(record, experiment)
+
+
+@contextlib.contextmanager
+def _resumable(record: Record, events: Events, silent: bool) -> Iterator[None]:
+    """An interruption leaves a run that can be resumed, and says how. `silent`: the command line has its own words."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if not silent:
+            events.message(f"interrupted; replab.resume({str(record.folder)!r}) continues it")
+        raise
 
 
 def load_run(
@@ -145,16 +160,16 @@ def load_run(
     return Run(Record.open(run, runs_folder(runs)), model=model, trust=trust)
 
 
-def all_runs(runs: str | Path | None = None, notice: Callable[[str], None] = lambda line: None) -> list[Run]:
-    """Every finished run that can be read; `notice` is told of those that cannot."""
-    return finished_runs(runs_folder(runs), notice)
+def all_runs(runs: str | Path | None = None, notice: Callable[[str], None] = lambda line: None) -> RunList:
+    """Every finished run that can be read, a table in a notebook; `notice` is told of those that cannot."""
+    return RunList(finished_runs(runs_folder(runs), notice))
 
 
-def compare(models: Sequence[Model], data: Any = None, **settings: Any) -> list[Run]:
-    """Run each model under the same recipe."""
+def compare(models: Sequence[Model], data: Any = None, **settings: Any) -> RunList:
+    """Run each model under the same recipe. A notebook shows the runs as a table."""
     if not models:
         raise RunError("compare needs at least one model; for example replab compare mlp cnn")
-    return run_each([{"model": model} for model in models], data=data, **settings)
+    return RunList(run_each([{"model": model} for model in models], data=data, **settings))
 
 
 def run_each(

@@ -22,10 +22,10 @@ from replab.figures.samples import png
 from replab.records import journal
 from replab.records.events import Events
 from replab.records.record import Record
-from replab.records.terminal import spelled
 from replab.records.trial import Trial
 from replab.records.values import examples
 from replab.records.values.answers import most_confident_mistakes, surety
+from replab.records.watching.numbers import spelled
 from replab.report import write as report
 from replab.search.allowance import Allowance
 from replab.search.choice import best

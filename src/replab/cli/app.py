@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -10,12 +11,14 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from replab.cli import names
 from replab.errors import ReplabError, UnknownName
 from replab.records.events import Events, Folder
-from replab.records.terminal import watchers
+from replab.records.terminal import LEVELS, Lines, watchers
 
 RUN, LOOK, RESULTS, PUBLISHED = "Run", "Look before you run", "Use the results", "Published experiments"
 
+COMPLETING = "_REPLAB_COMPLETE"  # in the environment when a shell asks how a word may go on
 UsageError: Any = typer.BadParameter.__mro__[1]  # click's, or that of the copy of click in newer versions of Typer
 
 
@@ -31,7 +34,6 @@ class Commands(TyperGroup):
 app = typer.Typer(
     cls=Commands,
     help="An image-model replication lab: one command searches, trains, evaluates, reports and remembers.",
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -47,12 +49,25 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="print errors only: n
 RecipeFile = Annotated[
     Path | None, typer.Option("--recipe", metavar="FILE", help="a recipe in TOML; flags override its settings")
 ]
+LogLevel = Annotated[
+    str | None,
+    typer.Option(
+        "--log-level",
+        metavar="LEVEL",
+        help="plain lines instead of bars: error, warning, info or debug (default: bars in a terminal, info elsewhere)",
+    ),
+]
 Track = Annotated[
     list[str] | None, typer.Option("--track", metavar="NAME", help="also write the numbers for another tool: csv")
 ]
 Fast = Annotated[bool, typer.Option("--fast", help="one trial, one epoch, few images, through every stage")]
-Model = Annotated[str, typer.Argument(help="a registered name, or FILE.py:FUNCTION")]
-RunName = Annotated[str, typer.Argument(metavar="RUN", help="id or folder of the run, or latest")]
+Model = Annotated[str, typer.Argument(help="a registered name, or FILE.py:FUNCTION", autocompletion=names.models)]
+RunName = Annotated[
+    str,
+    typer.Argument(
+        metavar="RUN", help="id of the run or its beginning, its folder, or latest", autocompletion=names.runs
+    ),
+]
 ModelFile = Annotated[
     str | None,
     typer.Option("--model", metavar="FILE.py:FUNCTION", help="use this when the run's own file has moved or changed"),
@@ -101,6 +116,8 @@ def main() -> None:
     except typer.Abort:
         code = 130
     except SystemExit as end:  # Typer leaves by returning: this is a model's own code
+        if COMPLETING in os.environ:
+            raise
         if isinstance(end.__context__, BrokenPipeError):  # or nobody reads on, as after `| head`
             raise
         refuse(f"the code of the model ended the program with sys.exit({end.code!r}), which is no success")
@@ -128,9 +145,13 @@ def usage_message(error: Any) -> str:
 _in_use = Folder()
 
 
-def shown(quiet: bool) -> Events:
+def shown(quiet: bool, level: str | None = None) -> Events:
     """Who watches a command's runs: the terminal, and the memory of the folder in use."""
-    return Events(_in_use, *watchers(quiet))
+    if level is not None and level not in LEVELS:
+        raise UnknownName("log level", level, LEVELS, "--log-level takes " + ", ".join(LEVELS))
+    if level == "info":
+        return Events(_in_use, Lines())
+    return Events(_in_use, *watchers(quiet, level or "info"))
 
 
 def how_to_resume() -> str:

@@ -7,7 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from replab.cli.app import RUN, Fast, Model, Quiet, RecipeFile, Runs, Seeds, app, shown
+from replab.cli import names
+from replab.cli.app import RUN, Fast, LogLevel, Model, Quiet, RecipeFile, Runs, Seeds, app, shown
 from replab.cli.flags import with_settings
 from replab.cli.printing import print_pairs, print_seeds, print_table
 
@@ -15,11 +16,12 @@ from replab.cli.printing import print_pairs, print_seeds, print_table
 @app.command(rich_help_panel=RUN)
 @with_settings()
 def compare(
-    models: Annotated[list[str], typer.Argument(help="names, or FILE.py:FUNCTION")],
+    models: Annotated[list[str], typer.Argument(help="names, or FILE.py:FUNCTION", autocompletion=names.models)],
     recipe: RecipeFile = None,
     seeds: Seeds = 1,
     fast: Fast = False,
     quiet: Quiet = False,
+    log_level: LogLevel = None,
     runs: Runs = None,
     *,
     settings: dict[str, Any],
@@ -34,7 +36,7 @@ def compare(
     from replab.runs import compare as comparison
 
     shared = {"recipe": recipe, "fast": fast, "runs": runs, **settings}
-    finished = api.run_seeds(models, seeds, quiet=quiet, events=shown(quiet), **shared)
+    finished = api.run_seeds(models, seeds, quiet=quiet, events=shown(quiet, log_level), **shared)
     print_table(finished)
     if seeds > 1:
         print_seeds(finished, runs)
@@ -55,6 +57,7 @@ def sweep(
     out: Annotated[Path, typer.Option(metavar="FILE", help="where the figure goes")] = Path("sweep.png"),
     fast: Fast = False,
     quiet: Quiet = False,
+    log_level: LogLevel = None,
     runs: Runs = None,
     *,
     settings: dict[str, Any],
@@ -72,7 +75,7 @@ def sweep(
     from replab.figures.sweep import sweep as draw
 
     shared = {"model": model, "recipe": recipe, "fast": fast, "runs": runs, **settings}
-    finished = api.run_each(each, quiet=quiet, events=shown(quiet), **shared)
+    finished = api.run_each(each, quiet=quiet, events=shown(quiet, log_level), **shared)
     by_value = {f"{key}={value}": run for value, run in zip(values, finished)}
     samples = {name: run.predictions["samples"] for name, run in by_value.items() if "samples" in run.predictions}
     save(draw({name: run.epochs for name, run in by_value.items()}, samples, f"{model} by {key}"), out)

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from replab.cli.names import datasets, of_choices
 from replab.settings.recipe import GROUPS, all_settings
 from replab.settings.setting import Setting
 from replab.settings.values import SWITCH
@@ -42,7 +43,12 @@ def flag(s: Setting) -> inspect.Parameter:
     """The setting as a parameter that Typer makes an option of. Its text is read by the setting itself."""
     words = [f"{s.flag}/{s.no_flag}"] if s.type is SWITCH else [s.flag]
     option = typer.Option(
-        *words, *([s.short] if s.short else []), help=s.full_help, metavar=s.metavar or " ", rich_help_panel=s.group
+        *words,
+        *([s.short] if s.short else []),
+        help=s.full_help,
+        metavar=s.metavar or " ",
+        rich_help_panel=s.group,
+        autocompletion=datasets if s.key == "data" else of_choices(s.choices) if s.choices else None,
     )
     kind: Any = bool if s.type is SWITCH else list[str] if s.type.repeats else str
     return inspect.Parameter(

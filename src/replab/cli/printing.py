@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
+import textwrap
 from collections.abc import Callable, Sequence
 from typing import Any
+
+GAP = 2  # blanks between two columns
+FOLDED = 14  # the least width of a column that goes on over several lines
+# columns of the leaderboard, in the order in which a narrow terminal loses them
+LEAST_NEEDED = (
+    "MACs", "images/s", "loss", "lr", "epochs", "parameters", "train", "run", "95 %", "against the best",
+)  # fmt: skip
 
 
 def print_report(run: Any, quiet: bool) -> None:
@@ -15,46 +24,93 @@ def print_report(run: Any, quiet: bool) -> None:
     print()
     print_pairs(lines(run.record))
     print(f"\nreport: {run.folder / 'report.md'}")
+    print(f"next: {' · '.join(next_steps(run))}")
+
+
+def next_steps(run: Any) -> list[str]:
+    """What a finished run is good for, as commands to copy."""
+    from replab.records.record import runs_folder
+
+    name = run.id if runs_folder() / run.id == run.folder else str(run.folder)
+    use = f"replab generate {name}" if run.record.path("samples").is_dir() else f"replab predict {name} IMAGE"
+    seed = f"replab run --recipe {run.folder / 'recipe.toml'} --seed {run.chosen.seed + 1}"
+    return [use, "replab leaderboard", seed]
 
 
 def print_pairs(pairs: Sequence[tuple[str, str]]) -> None:
+    """Names in a column. In a terminal long texts go on below themselves; commands and paths stay whole, to copy."""
     width = max((len(name) for name, _ in pairs), default=0)
+    room = shutil.get_terminal_size().columns - width - 2
     for name, text in pairs:
-        print(f"{name:<{width}}  {text}")
+        wraps = sys.stdout.isatty() and room >= 30 and name not in ("repeat with", "run folder")
+        lines = textwrap.wrap(text, room, break_long_words=False, break_on_hyphens=False) if wraps else [text]
+        for i, line in enumerate(lines or [""]):
+            print(f"{'' if i else name:<{width}}  {line}".rstrip())
 
 
-def print_rows(columns: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[str] = ()) -> None:
-    """A table without lines; the columns of numbers are aligned to the right."""
+def print_text(text: str) -> None:
+    """A sentence; in a terminal its lines break between words."""
+    for line in text.splitlines():
+        parts = textwrap.wrap(line, shutil.get_terminal_size().columns) if sys.stdout.isatty() else [line]
+        print("\n".join(parts))
+
+
+def print_rows(
+    columns: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    right: Sequence[str] = (),
+    drop: Sequence[str] = (),
+    fold: Sequence[str] = (),
+) -> list[str]:
+    """A table without lines; the columns of numbers are aligned to the right. → the columns that had no room.
+
+    Where the terminal is too narrow, the columns in `drop` are left out, the first first; those in `fold` go on over
+    several lines. Nothing else is shortened.
+    """
+    from rich.cells import cell_len
     from rich.console import Console
     from rich.table import Table
 
-    table = Table(box=None, pad_edge=False)
+    console = Console(width=None if sys.stdout.isatty() else 220)
+    widths = {name: max(cell_len(row[i]) for row in [columns, *rows]) for i, name in enumerate(columns)}
+    widths |= {name: min(widths[name], FOLDED) for name in fold}
+    gone: list[str] = []
+
+    def fits() -> bool:
+        left = [width for name, width in widths.items() if name not in gone]
+        return sum(left) + GAP * (len(left) - 1) <= console.width
+
+    for name in drop:
+        if not fits():
+            gone.append(name)
+    table = Table(box=None, pad_edge=False, padding=(0, GAP, 0, 0))
     for name in columns:
-        table.add_column(name, justify="right" if name in right else "left", overflow="fold")
+        if name not in gone:
+            table.add_column(
+                name, justify="right" if name in right else "left", overflow="fold",
+                no_wrap=fits() and name not in fold,
+            )  # fmt: skip
+    shown = [i for i, name in enumerate(columns) if name not in gone]
     for row in rows:
-        table.add_row(*row)
-    Console(width=None if sys.stdout.isatty() else 220).print(table, markup=False)
+        table.add_row(*(row[i] for i in shown))
+    console.print(table, markup=False, highlight=False)
+    return gone
 
 
 def print_table(runs: Sequence[Any], sort: str = "accuracy", say: Callable[[str], None] = lambda line: None) -> None:
     """Runs side by side, best first; `say` is told of those that cannot be read."""
     from replab.runs import compare as comparison
-    from replab.settings.words import duration
 
-    numbers = ("accuracy %", "95 %", "loss", "params", "MACs", "lr", "epochs", "train", "images/s")
-    columns = ("model", "data", *numbers[:3], "against the best", *numbers[3:], "run")
-    rows = []
-    for r in comparison.table(runs, sort, say):
-        accuracy = "–" if r["accuracy"] is None else f"{r['accuracy'] * 100:.2f}" + ("*" if r["pareto"] else " ")
-        interval = "–" if r["low"] is None else f"{r['low'] * 100:.1f}–{r['high'] * 100:.1f}"
-        loss = "–" if r["loss"] is None else f"{r['loss']:.4f}"
-        rows.append((
-            r["model"], r["data"], accuracy, interval, loss, comparison.noise(r), f"{r['parameters']:,}",
-            f"{r['macs'] or 0:,}", f"{r['lr']:.3g}", f"{r['epochs']}" + (" cut" if r["cut"] else ""),
-            duration(r["seconds"]), f"{r['images_per_second']:,.0f}", r["run"],
-        ))  # fmt: skip
-    print_rows(columns, rows, right=numbers)
-    print(comparison.LEGEND)
+    rows = [comparison.cells(facts) for facts in comparison.table(runs, sort, say)]
+    columns = list(rows[0]) if rows else ["model", "data"]
+    left = ("model", "data", "against the best", "run")
+    gone = print_rows(
+        columns, [list(row.values()) for row in rows], right=[n for n in columns if n not in left], drop=LEAST_NEEDED
+    )
+    print_text(comparison.LEGEND)
+    if gone:
+        print_text(f"left out to fit: {', '.join(gone)} (a wider terminal or --csv shows all)")
 
 
 def print_seeds(runs: Sequence[Any], folder: Any = None) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from replab.cli.app import LOOK, RUN, Model, Quiet, RecipeFile, app, shown
+from replab.cli.app import LOOK, RUN, LogLevel, Model, Quiet, RecipeFile, app, shown
 from replab.cli.flags import with_settings
 from replab.errors import RecipeError
 
@@ -51,6 +51,7 @@ def transfer(
         Path, typer.Option(metavar="FILE", help="where the figure goes; the numbers go beside it as .json")
     ] = Path("transfer.png"),
     quiet: Quiet = False,
+    log_level: LogLevel = None,
     *,
     settings: dict[str, Any],
 ) -> None:
@@ -74,7 +75,7 @@ def transfer(
     from replab.search import transfer as transferring
 
     rising = transferring.rates(low, high, rates)
-    points = transferring.measure(wanted, sizes, rising, shown(quiet))
+    points = transferring.measure(wanted, sizes, rising, shown(quiet, log_level))
     rows = [point.to_dict() for point in points]
     epochs = "1 epoch" if wanted.epochs == 1 else f"{wanted.epochs} epochs"
     save(draw(rows, f"{model} on {wanted.data}, {epochs}"), out)

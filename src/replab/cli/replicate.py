@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from replab.cli.app import PUBLISHED, Quiet, Runs, app, shown
+from replab.cli.app import PUBLISHED, LogLevel, Quiet, Runs, app, shown
 from replab.cli.printing import print_rows
 from replab.errors import RecipeError
 
@@ -52,6 +52,7 @@ def replicate(
     ledger_: Annotated[bool, typer.Option("--ledger", help="generate the ledger again from its raw rows")] = False,
     results: Annotated[Path, typer.Option(metavar="FOLDER", help="folder of the ledger")] = Path("results"),
     quiet: Quiet = False,
+    log_level: LogLevel = None,
     runs: Runs = None,
 ) -> None:
     """Run published experiments again, and say which results hold."""
@@ -86,7 +87,7 @@ def replicate(
     jobs = replication.plan(
         chosen, seeds=seeds, data=data, epochs=epochs, stop_after=stop_after, search=search, size=size, limit=limit
     )
-    events = shown(quiet)
+    events = shown(quiet, log_level)
     outcome = replication.replicate(jobs, known, results=results, runs=runs, budget=seconds, fast=fast, events=events)
     if fast:
         events.message("\n--fast looks at a few images for one epoch: nothing is judged or kept")
@@ -113,11 +114,14 @@ def print_ledger(known: Any, entries: Sequence[Any], only: Collection[str] | Non
             table.append((row_name(line), figure_name(line), printed(line), measured(line), line["data"],
                           str(line["epochs"] or ""), minutes, verdict))  # fmt: skip
     columns = ("row", "figure", "published", "measured", "data", "epochs", "minutes", "verdict")
-    print_rows(columns, table, right=("epochs", "minutes"))
+    print_rows(
+        columns, table, right=("epochs", "minutes"), drop=("minutes", "epochs", "data", "figure"),
+        fold=("figure", "published", "measured", "verdict"),
+    )  # fmt: skip
     if only is None:
         print()
         claims = [(c["claim"], c["verdict"], c["reason"]) for c in ledger.claim_lines(known, entries)]
-        print_rows(("claim", "verdict", "rests on"), claims)
+        print_rows(("claim", "verdict", "rests on"), claims, fold=("claim", "rests on"))
 
 
 def print_plan(known: Any, entries: Sequence[Any], rows: Sequence[Any], difference: float) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from replab.cli.app import RESULTS, ModelFile, Quiet, RunName, Runs, TrustOption, app, asked, shown
+from replab.cli.app import RESULTS, LogLevel, ModelFile, Quiet, RunName, Runs, TrustOption, app, asked, shown
 from replab.cli.printing import print_report, print_rows, print_table
 from replab.errors import ReplabError, UnknownName
 
@@ -34,7 +34,7 @@ def list_runs(runs: Runs = None) -> None:
     if not rows:
         print(f"no runs in {folder}; replab run makes one")
         return
-    print_rows(("run", "model", "data", "state", "accuracy %"), rows, right=("accuracy %",))
+    print_rows(("run", "model", "data", "state", "accuracy %"), rows, right=("accuracy %",), drop=("data", "model"))
 
 
 def describe(record: Any) -> tuple[str, str, str, str]:
@@ -115,6 +115,7 @@ def audit(
     model: ModelFile = None,
     trust: TrustOption = False,
     quiet: Quiet = False,
+    log_level: LogLevel = None,
     runs: Runs = None,
 ) -> None:
     """Say what might be wrong with the number of a run: plain sentences, each with the figure it rests on."""
@@ -128,7 +129,7 @@ def audit(
         from replab.runs.retest import retest_sentence
 
         experiment = api.load_run(run, runs, model=model, trust=asked(trust)).reopened()
-        findings.append(retest_sentence(train_again(loaded, experiment, shown(quiet))))
+        findings.append(retest_sentence(train_again(loaded, experiment, shown(quiet, log_level))))
     for finding in findings:
         print(("! " if finding.warning else "  ") + finding.sentence)
 

@@ -6,9 +6,11 @@ from typing import Annotated, Any
 
 import typer
 
+from replab.cli import names
 from replab.cli.app import (
     RUN,
     Fast,
+    LogLevel,
     ModelFile,
     Quiet,
     RecipeFile,
@@ -28,13 +30,16 @@ from replab.cli.printing import print_report, print_seeds
 @app.command(rich_help_panel=RUN)
 @with_settings()
 def run(
-    model: Annotated[str | None, typer.Argument(help="a registered name, or FILE.py:FUNCTION")] = None,
+    model: Annotated[
+        str | None, typer.Argument(help="a registered name, or FILE.py:FUNCTION", autocompletion=names.models)
+    ] = None,
     recipe: RecipeFile = None,
     seeds: Seeds = 1,
     fast: Fast = False,
     trust: TrustOption = False,
     track: Track = None,
     quiet: Quiet = False,
+    log_level: LogLevel = None,
     runs: Runs = None,
     *,
     settings: dict[str, Any],
@@ -50,9 +55,11 @@ def run(
 
     shared = {"recipe": recipe, "fast": fast, "runs": runs, "trust": asked(trust), **settings}
     if seeds > 1:
-        print_seeds(api.run_seeds([model], seeds, events=shown(quiet), track=track or (), **shared), runs)
+        print_seeds(api.run_seeds([model], seeds, events=shown(quiet, log_level), track=track or (), **shared), runs)
         return
-    print_report(api.run(model, events=shown(quiet), track=track or (), **shared), quiet)
+    print_report(
+        api.run(model, events=shown(quiet, log_level), track=track or (), **shared), quiet or log_level == "error"
+    )
 
 
 @app.command(rich_help_panel=RUN)
@@ -61,9 +68,12 @@ def resume(
     model: ModelFile = None,
     trust: TrustOption = False,
     quiet: Quiet = False,
+    log_level: LogLevel = None,
     runs: Runs = None,
 ) -> None:
     """Continue an interrupted run; it ends with the same numbers as if it had not been interrupted."""
     from replab import api
 
-    print_report(api.resume(run, model=model, trust=asked(trust), runs=runs, quiet=quiet, events=shown(quiet)), quiet)
+    events = shown(quiet, log_level)
+    finished = api.resume(run, model=model, trust=asked(trust), runs=runs, quiet=quiet, events=events)
+    print_report(finished, quiet or log_level == "error")

@@ -65,8 +65,7 @@ class Record(RunFolder):
         environment = record.read_json("environment.json", None)
         if not isinstance(environment, dict) or environment.get("kind") != MARK:
             raise RunError(
-                f"{record.folder} is not a run: environment.json is missing or not replab's;"
-                " replab leaderboard lists all runs"
+                f"{record.folder} is not a run: environment.json is missing or not replab's; replab runs lists all"
             )
         return record
 
@@ -191,7 +190,7 @@ def find(run: str | Path, runs: Path) -> Path:
         raise RunError(f"{name!r} is the beginning of {len(begun)} runs, {begun[0]}, {begun[1]} …; type more of it")
     near = difflib.get_close_matches(name, ids, n=1)
     hint = f" Did you mean {near[0]!r}?" if near else ""
-    raise RunError(f"no run {name!r} in {runs}.{hint} (replab leaderboard lists all)")
+    raise RunError(f"no run {name!r} in {runs}.{hint} (replab runs lists all)")
 
 
 def is_run(folder: Path) -> bool:

@@ -1,23 +1,31 @@
-"""What a person sees of a run: nested bars with time left where there is a terminal or a notebook, else plain lines."""
+"""What a person sees of a run: nested bars in a terminal, a live table in a notebook, plain lines everywhere else."""
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Mapping
 from time import perf_counter
 from typing import Any
 
 from replab.records.events import Event, Subscriber
+from replab.records.watching.numbers import headline, shown, spelled
 from replab.settings.words import duration
 
+LEVELS = ("error", "warning", "info", "debug")  # what --log-level takes, the fewest lines first
 UNITS = {"search": "trial", "train": "epoch", "epoch": "batch", "features": "block"}
 
 
-def watchers(quiet: bool = False) -> list[Subscriber]:
-    """Who shows a run here: nobody when quiet, bars where they can be drawn, else lines for a log."""
-    if quiet:
+def watchers(quiet: bool = False, level: str = "info") -> list[Subscriber]:
+    """Who shows a run here. `level`: error shows nothing, warning notes alone, debug a line for everything."""
+    if quiet or level == "error":
         return []
-    return [Bars()] if sys.stderr.isatty() or in_notebook() else [Lines()]
+    if level != "info":
+        return [Lines(level)]
+    if in_notebook():
+        from replab.records.watching.notebook import LiveTable
+
+        return [LiveTable()]
+    return [Bars()] if sys.stderr.isatty() else [Lines()]
 
 
 def in_notebook() -> bool:
@@ -29,6 +37,7 @@ class Bars:
 
     def __init__(self) -> None:
         self.bars: list[tuple[str, Any]] = []
+        self.best = float("inf")  # validation loss of the trials
 
     def hear(self, event: Event) -> None:
         facts = event.facts
@@ -39,14 +48,16 @@ class Bars:
         elif event.kind == "step":
             self._advance(facts["what"])
         elif event.kind == "trial":
-            self._advance("search")
+            if facts["value"] is not None:
+                self.best = min(self.best, facts["value"])
+            self._advance("search", f"best loss {self.best:.4g}" if self.best < float("inf") else "")
         elif event.kind == "epoch":
-            self._advance("train", shown(facts["row"]))
+            self._advance("train", headline(facts["row"], columns()))
         elif event.kind in ("message", "cost"):
             print(facts["text"], flush=True)
 
     def _open(self, what: str, total: int, done: int) -> None:
-        from tqdm.auto import tqdm
+        from tqdm import tqdm
 
         unit = UNITS.get(what, "step")
         bar = tqdm(
@@ -54,6 +65,7 @@ class Bars:
             initial=done,
             desc=what,
             unit=unit,
+            bar_format=bar_format(columns()),
             leave=not self.bars and unit != "batch",
             position=len(self.bars),
             mininterval=0.2,
@@ -62,11 +74,12 @@ class Bars:
         )
         self.bars.append((what, bar))
 
-    def _advance(self, what: str, numbers: Mapping[str, str] | None = None) -> None:
+    def _advance(self, what: str, numbers: str = "") -> None:
         for name, bar in self.bars:
             if name == what:
+                bar.bar_format = bar_format(columns())  # the window may have changed
                 if numbers:
-                    bar.set_postfix(numbers, refresh=False)
+                    bar.set_postfix_str(numbers, refresh=False)
                 bar.update()
 
     def _close(self, what: str) -> None:
@@ -77,16 +90,37 @@ class Bars:
                 return
 
 
-class Lines:
-    """One line per message, trial and epoch of the training: reads well in a file, under nohup and in CI."""
+def columns() -> int:
+    """The width of the terminal that bars are drawn in."""
+    try:
+        return os.get_terminal_size(sys.stderr.fileno()).columns
+    except (OSError, ValueError):
+        return 80
 
-    def __init__(self) -> None:
-        self.started = perf_counter()
+
+def bar_format(width: int) -> str:
+    """The bar takes a sixth of the line, so that loss, accuracy and time left have room from 60 columns on."""
+    bar = min(30, max(8, width // 6))
+    return f"{{desc}} |{{bar:{bar}}}| {{n_fmt}}/{{total_fmt}}, {{remaining}} left{{postfix}}"
+
+
+class Lines:
+    """One line per message, trial and epoch of the training: reads well in a file, under nohup and in CI.
+
+    At debug also the epochs of trials and the stages, each line with its time; at warning only notes.
+    """
+
+    def __init__(self, level: str = "info") -> None:
+        self.level = level
+        self.started = self.first = perf_counter()
         self.left = 0  # epochs of this training, when it began
 
     def hear(self, event: Event) -> None:
         facts = event.facts
-        if event.kind in ("message", "cost"):
+        if self.level == "warning":
+            if event.kind == "message" and facts["text"].startswith("note: "):
+                self._print(facts["text"])
+        elif event.kind in ("message", "cost"):
             self._print(facts["text"])
         elif event.kind == "begin" and facts["what"] in ("search", "train") and "trial" not in facts:
             self.started, self.left = perf_counter(), facts["total"] - facts["done"]
@@ -101,16 +135,17 @@ class Lines:
             done = self.left - left
             each = (perf_counter() - self.started) / max(done, 1)
             self._print(f"epoch {facts['epoch']}/{facts['total']}: {numbers}, {duration(left * each)} left")
+        elif self.level == "debug":
+            self._debug(event)
+
+    def _debug(self, event: Event) -> None:
+        facts = event.facts
+        if event.kind == "epoch":
+            self._print(f"trial {facts['trial'] + 1}, epoch {facts['epoch']}: {spelled(shown(facts['row']))}")
+        elif event.kind == "stage":
+            self._print(f"{facts['stage']}: {facts['seconds']:.1f}s")
 
     def _print(self, text: str) -> None:
+        if self.level == "debug":
+            text = f"[{perf_counter() - self.first:8.1f}s] {text}"
         print(text, flush=True)
-
-
-def spelled(params: Mapping[str, Any]) -> str:
-    """lr 0.00123, hidden 64"""
-    return ", ".join(f"{k} {v:.4g}" if isinstance(v, float) else f"{k} {v}" for k, v in params.items())
-
-
-def shown(row: Mapping[str, float]) -> dict[str, str]:
-    """The losses and accuracies of an epoch, as they are shown."""
-    return {k: f"{v:.4g}" for k, v in row.items() if k.endswith(("_loss", "_accuracy"))}

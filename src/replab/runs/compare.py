@@ -13,9 +13,11 @@ from typing import Any
 from replab.errors import ReplabError, UnknownName
 from replab.records.seeds import LEVEL, holm
 from replab.records.statistics import mcnemar, mcnemar_detectable, paired_difference, wilson
+from replab.records.text import table as markdown_table
 from replab.records.values import Values
 from replab.records.values.answers import Answers
 from replab.runs.run import Run
+from replab.settings.words import duration
 
 Row = dict[str, Any]
 
@@ -188,6 +190,35 @@ def noise(facts: Row) -> str:
         return "not paired"
     within = f", within noise (sees {100 * facts['detectable']:.2g} points)" if facts["p"] > NOISE else ""
     return f"p={facts['p']:.2g}{within}"
+
+
+class RunList(list[Run]):
+    """Runs that a notebook shows as a table, best first."""
+
+    def _repr_markdown_(self) -> str:
+        rows = [cells(facts) for facts in table(self)]
+        head = [name for name in (rows[0] if rows else ()) if name not in ("MACs", "lr", "images/s")]
+        return markdown_table(head, [[row[name] for name in head] for row in rows])
+
+
+def cells(facts: Row) -> dict[str, str]:
+    """A row's values as they are shown, by column."""
+    accuracy, loss = facts["accuracy"], facts["loss"]
+    return {
+        "model": facts["model"],
+        "data": facts["data"],
+        "accuracy %": "–" if accuracy is None else f"{accuracy * 100:.2f}" + ("*" if facts["pareto"] else " "),
+        "95 %": "–" if facts["low"] is None else f"{facts['low'] * 100:.1f}–{facts['high'] * 100:.1f}",
+        "loss": "–" if loss is None else f"{loss:.4f}",
+        "against the best": noise(facts),
+        "parameters": f"{facts['parameters']:,}",
+        "MACs": f"{facts['macs'] or 0:,}",
+        "lr": f"{facts['lr']:.3g}",
+        "epochs": f"{facts['epochs']}" + (" cut" if facts["cut"] else ""),
+        "train": duration(facts["seconds"]),
+        "images/s": f"{facts['images_per_second']:,.0f}",
+        "run": facts["run"],
+    }
 
 
 def to_csv(rows: Sequence[Row]) -> str:

@@ -206,6 +206,36 @@ def test_an_interrupted_resume_says_how_to_continue_even_while_it_reads_the_imag
     assert err.strip() == f"replab: interrupted; replab resume {a_run.folder} continues it"
 
 
+def test_an_interrupted_run_of_a_notebook_says_how_to_continue(tmp_path, monkeypatch, capsys):
+    from replab import api, pipeline
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(pipeline, "carry_out", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        api.run("mlp", lr=1e-3, epochs=1, limit=50, params={"widths": [4]}, runs=tmp_path)
+    (folder,) = tmp_path.iterdir()
+    assert f"interrupted; replab.resume('{folder}') continues it" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "offers"),
+    [
+        ("replab ru", ["run", "runs"]),
+        ("replab run cn", ["cnn"]),
+        ("replab run cnn --data fash", ["fashion-mnist"]),
+        ("replab run cnn --optimizer a", ["adam", "adamw"]),
+        ("replab report la", ["latest"]),
+    ],
+)
+def test_a_shell_completes(words, offers, in_tmp):
+    asked = {"_REPLAB_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(len(words.split()) - 1)}
+    done = subprocess.run([sys.executable, "-m", "replab"], capture_output=True, text=True, env={**os.environ, **asked})
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.split() == offers
+
+
 # -- bad input -------------------------------------------------------------------------------------------------------
 
 

@@ -40,7 +40,7 @@ def recipe_of(command: str) -> Recipe:
     assert (program, verb) == ("replab", "run")
     context = COMMANDS["run"].make_context("run", words)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("replab.preflight.check", lambda recipe, model_by_name: None)  # its names are made up
+        patch.setattr("replab.preflight.check", lambda *_, **__: None)  # its names are made up
         return requested(context.params["model"], recipe=context.params["recipe"], **recipe_keys(context.params))
 
 

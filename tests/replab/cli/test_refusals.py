@@ -41,6 +41,7 @@ REFUSALS = {  # command → the whole line, or its beginning
     "run mlp --augmented-copy flp --lr 1 --epochs 1": "no augmentation named 'flp'. Did you mean 'flip'?",
     "run --recipe bad.toml": "bad.toml: no recipe key named 'epoch'. Did you mean 'epochs'?",
     "run --recipe none.toml": "cannot read the recipe none.toml: No such file or directory",
+    "run mlp --log-level loud": "no log level named 'loud'. (--log-level takes error, warning, info, debug)",
     "run mlp --track cvs": "no tracker named 'cvs'. Did you mean 'csv'?",
     "compare mlp cnnn": "no model named 'cnnn'.",
     "sweep vae --set beta=1": "sweep needs exactly one --set KEY=VALUE,VALUE, got 0;",

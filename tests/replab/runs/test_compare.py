@@ -51,6 +51,13 @@ def test_the_front_is_what_no_other_run_beats():
     assert [r["pareto"] for r in rows] == [not any(beats(other, r) for other in rows) for r in rows]
 
 
+def test_a_notebook_shows_runs_as_a_table(runs):
+    shown = comparison.RunList(runs)._repr_markdown_().splitlines()
+    assert shown[0].startswith("| model | data | accuracy % | 95 % |")
+    assert len(shown) == 2 + len(runs)
+    assert api.all_runs(runs[0].folder.parent)._repr_markdown_().splitlines()[0] == shown[0]
+
+
 def test_csv_reads_back(runs):
     rows = list(csv.DictReader(io.StringIO(comparison.to_csv(comparison.table(runs)))))
     assert {r["run"] for r in rows} == {r.id for r in runs}

@@ -1,0 +1,69 @@
+"""Who shows a run: lines by level, a notebook's table that is rewritten in place."""
+
+import sys
+import types
+
+import pytest
+
+from replab.records.events import Events
+from replab.records.terminal import Bars, Lines, watchers
+from replab.records.watching.notebook import ROWS, LiveTable
+from replab.records.watching.numbers import headline
+
+ROW = {"train_loss": 0.5, "test_loss": 0.25, "test_accuracy": 0.9}
+
+
+def a_run(events):
+    events.tell("cost", text="cost: little")
+    events.message("note: think twice")
+    with events.span("search", 1):
+        events.inside(trial=0).tell("epoch", epoch=1, total=1, row={"val_loss": 0.75})
+        events.tell("trial", number=0, total=1, state="complete", value=0.75, params={"lr": 0.1}, seconds=1.0)
+    with events.span("train", 12):
+        for epoch in range(1, 13):
+            events.tell("epoch", epoch=epoch, total=12, row=ROW, seconds=1.0)
+    events.tell("stage", stage="evaluate", seconds=0.5)
+
+
+@pytest.mark.parametrize(
+    ("level", "lines", "begins"),
+    [("warning", 1, "note: think twice"), ("info", 15, "cost: little"), ("debug", 17, "[     0.0s] cost: little")],
+)
+def test_levels(capsys, level, lines, begins):
+    a_run(Events(Lines(level)))
+    out = capsys.readouterr().out.splitlines()
+    assert len(out) == lines
+    assert out[0].startswith(begins)
+
+
+def test_who_watches(monkeypatch):
+    assert watchers(quiet=True) == watchers(level="error") == []
+    assert isinstance(watchers()[0], Lines)  # no terminal here
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    assert isinstance(watchers()[0], Bars)
+    assert isinstance(watchers(level="debug")[0], Lines)
+    monkeypatch.setitem(sys.modules, "ipykernel", types.ModuleType("ipykernel"))
+    assert isinstance(watchers()[0], LiveTable)
+
+
+def test_headlines_of_tasks_without_accuracy():
+    assert headline({"train_loss": 1.0, "test_loss": 2.0}, 80) == "loss 2"
+    assert headline({"critic_loss": 1.0, "generator_loss": 2.0}, 80) == "critic loss 1, generator loss 2"
+    assert headline(ROW, 120) == "train loss 0.5, test loss 0.25, test accuracy 90.00 %"
+
+
+def test_a_notebook_shows_one_table_and_no_bars(monkeypatch):
+    pictures = []
+    display = types.ModuleType("IPython.display")
+    display.HTML = str
+    display.display = lambda html, display_id: pictures.append(html) or types.SimpleNamespace(update=pictures.append)
+    monkeypatch.setitem(sys.modules, "IPython", types.ModuleType("IPython"))
+    monkeypatch.setitem(sys.modules, "IPython.display", display)
+    a_run(Events(LiveTable()))
+    last = pictures[-1]
+    assert "<div>cost: little</div>" in last
+    assert "search: trial 1 of 1, best validation loss 0.75" in last
+    assert "training: epoch 12 of 12<" in last
+    assert last.count("<tr>") == ROWS + 1
+    assert "<th>test accuracy</th>" in last
+    assert "<td>12</td><td>0.5</td><td>0.25</td><td>0.9</td>" in last
