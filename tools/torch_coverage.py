@@ -14,11 +14,9 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import copy
 import functools
 import importlib.util
 import itertools
-import signal
 import sys
 import types
 import unittest
@@ -27,13 +25,13 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import numpy as np
 import torch
+from coverage_layers import modules, optimizers
+from coverage_samples import Difference, NotInTorch, Slow, flat, limited, ours, same, theirs, weighted_sum
 
 import mytorch
 
 KINDS = ("forward", "gradient", "gradgrad", "error")
-TOLERANCE = {torch.float32: (2e-4, 2e-5), torch.complex64: (2e-4, 2e-5)}
 RANDOM = {
     "bernoulli", "cauchy", "exponential", "geometric", "log_normal", "multinomial", "normal", "rand_like", "randint",
     "randint_like", "randn", "randn_like", "uniform", "empty", "empty_like", "empty_permuted", "empty_strided",
@@ -83,27 +81,6 @@ def databases() -> tuple[Any, Any, Any]:
     return op_db, module_db, optim_db
 
 
-class Slow(BaseException):
-    """A sample took too long. Not an Exception, so that nothing under test swallows it."""
-
-
-@contextlib.contextmanager
-def limited(seconds: float) -> Iterator[None]:
-    def stop(*_: Any) -> None:
-        raise Slow
-
-    old = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, old)
-
-
-# ---- from one library to the other
-
-
 def function_of(name: str, lib: Any) -> Any:
     """The function (or method) an operator's name means in a library; None if there is none."""
     found: Any = lib
@@ -123,128 +100,6 @@ def function_of(name: str, lib: Any) -> Any:
     return found
 
 
-def ours(value: Any, leaves: list | None = None) -> Any:
-    """A sample's value for mytorch. Tensors that require grad become leaves, listed in the order met."""
-    if isinstance(value, torch.Tensor):
-        array = value.detach().resolve_conj().resolve_neg().numpy()
-        made = mytorch.from_numpy(array.copy(order="K") if array.flags.owndata or array.size else array.copy())
-        if isinstance(value, torch.nn.Parameter):
-            made = mytorch.nn.Parameter(made, value.requires_grad)
-        if value.requires_grad and leaves is not None:
-            made.requires_grad_()
-            leaves.append(made)
-        return made
-    if isinstance(value, torch.Size):
-        return mytorch.Size(value)
-    if isinstance(value, torch.dtype):
-        return getattr(mytorch, str(value).removeprefix("torch."))
-    if isinstance(value, torch.device):
-        return str(value)
-    if isinstance(value, torch.layout):
-        return str(value)
-    if isinstance(value, torch.memory_format):
-        return getattr(mytorch, str(value).removeprefix("torch."))
-    if isinstance(value, torch.Generator):
-        return mytorch.Generator()
-    if isinstance(value, torch.nn.TransformerEncoderLayer):
-        heads, width = value.self_attn.num_heads, value.linear1.in_features
-        return mytorch.nn.TransformerEncoderLayer(
-            width,
-            heads,
-            value.linear1.out_features,
-            value.dropout.p,
-            ours(value.activation),
-            value.norm1.eps,
-            value.self_attn.batch_first,
-            value.norm_first,
-            value.linear1.bias is not None,
-        )
-    if isinstance(value, torch.nn.Module) and not list(value.parameters()):
-        return getattr(mytorch.nn, type(value).__name__)()
-    name = getattr(value, "__name__", " ")
-    if callable(value) and getattr(torch.nn.functional, name, None) is value:
-        return getattr(mytorch.nn.functional, name)
-    return _inside(value, lambda v: ours(v, leaves))
-
-
-def theirs(value: Any, leaves: list) -> Any:
-    """A copy of a sample's value for torch, so that one run cannot disturb another."""
-    if isinstance(value, torch.Tensor):
-        made = value.detach().clone(memory_format=torch.preserve_format)
-        if value.requires_grad:
-            made.requires_grad_()
-            leaves.append(made)
-        return made
-    return _inside(value, lambda v: theirs(v, leaves))
-
-
-def _inside(value: Any, change: Callable) -> Any:
-    if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return type(value)(*[change(v) for v in value])
-    if isinstance(value, (tuple, list)):
-        return type(value)([change(v) for v in value])
-    if isinstance(value, dict):
-        return {k: change(v) for k, v in value.items()}
-    if isinstance(value, slice):
-        return slice(change(value.start), change(value.stop), change(value.step))
-    return value
-
-
-def flat(value: Any) -> list:
-    if isinstance(value, (tuple, list)) and type(value).__name__ != "Size":
-        return [v for part in value for v in flat(part)]
-    if isinstance(value, dict):
-        return flat(list(value.values()))
-    return [value]
-
-
-def weights(shape: tuple, dtype: torch.dtype, number: int) -> np.ndarray:
-    rng = np.random.default_rng(number)
-    w = rng.uniform(0.5, 1.5, shape) * rng.choice([-1, 1], shape)
-    if dtype.is_complex:
-        w = w + 1j * rng.uniform(-1, 1, shape)
-    return np.asarray(w, str(dtype).removeprefix("torch."))
-
-
-class Difference(Exception):
-    pass
-
-
-class NotInTorch(Exception):
-    """Torch itself cannot do this sample (a second derivative it does not have): nothing to compare."""
-
-
-def same(mine: Any, reference: Any, random: bool = False, absolute: bool = False) -> None:
-    a, b = flat(mine), flat(reference)
-    if len(a) != len(b):
-        raise Difference(f"{len(a)} results against torch's {len(b)}")
-    for x, y in zip(a, b):
-        if not isinstance(y, torch.Tensor):
-            if isinstance(y, (float, complex)) and np.allclose(x, y, 2e-4, 2e-5, equal_nan=True):
-                continue
-            if str(x) != str(y):
-                raise Difference(f"{x!r} against torch's {y!r}")
-            continue
-        if not isinstance(x, mytorch.Tensor):
-            raise Difference(f"{type(x).__name__} against torch's tensor")
-        if tuple(x.shape) != tuple(y.shape):
-            raise Difference(f"shape {tuple(x.shape)} against torch's {tuple(y.shape)}")
-        if str(x.dtype) != str(y.dtype):
-            raise Difference(f"dtype {x.dtype} against torch's {y.dtype}")
-        if random:
-            continue
-        rtol, atol = TOLERANCE.get(y.dtype, (1e-6, 1e-7))
-        p, q = x.detach().numpy(), y.detach().resolve_conj().resolve_neg().numpy(force=True)
-        if absolute:
-            p, q = np.abs(p), np.abs(q)
-        if not np.allclose(p, q, rtol, atol, equal_nan=True):
-            where = ~np.isclose(p, q, rtol, atol, equal_nan=True)
-            raise Difference(f"values: {np.asarray(p)[where][:3]} against torch's {np.asarray(q)[where][:3]}")
-
-
-# ---- operators
-
-
 def results(op: Any, function: Callable, sample: Any, convert: Callable, order: int, lib: Any) -> tuple[list, list]:
     """The results of one sample, and its gradients (order 1) or the gradients of those (order 2)."""
     leaves: list = []
@@ -258,30 +113,16 @@ def results(op: Any, function: Callable, sample: Any, convert: Callable, order: 
     elif sample.output_process_fn_grad is not None:
         with contextlib.suppress(Exception):
             out = sample.output_process_fn_grad(out)
-    total, wanted = _weighted(flat(out), lib, 1), leaves
+    total, wanted = weighted_sum(flat(out), lib, 1), leaves
     if total is None:
         return flat(out), []
     grads = lib.autograd.grad(total, wanted, create_graph=order == 2, allow_unused=True)
     if order == 1:
         return flat(out), list(grads)
-    total = _weighted([g for g in grads if g is not None], lib, 2)
+    total = weighted_sum([g for g in grads if g is not None], lib, 2)
     if total is None:
         return flat(out), []
     return flat(out), list(lib.autograd.grad(total, wanted, allow_unused=True))
-
-
-def _weighted(parts: list, lib: Any, number: int) -> Any:
-    total = None
-    for i, part in enumerate(parts):
-        if not isinstance(part, lib.Tensor) or not part.requires_grad:
-            continue
-        dtype = getattr(torch, str(part.dtype).removeprefix("torch."))
-        weight = lib.from_numpy(weights(tuple(part.shape), dtype, 100 * number + i))
-        term = (part * weight).sum()
-        if dtype.is_complex:
-            term = lib.view_as_real(term)[0]
-        total = term if total is None else total + term
-    return total
 
 
 def compare(op: Any, mine: Callable, sample: Any, order: int) -> None:
@@ -448,142 +289,6 @@ def operators(op_db: Any, names: list[str], kinds: tuple[str, ...], most: int, s
                     print(f"{kind} {name}: {passed} of {tried}")
                     for fault, count in faults.most_common(3 if not names else 30):
                         print(f"    {count} x {fault}")
-
-
-# ---- modules and optimizers
-
-
-def modules(module_db: Any, names: list[str], seconds: float, show: bool) -> None:
-    public = [m for m in module_db if m.module_cls.__module__.startswith("torch.nn.") and
-              "quantiz" not in m.module_cls.__module__]  # fmt: skip
-    public = [m for m in public if not names or m.module_cls.__name__ in names]
-    exist, full, faults = [], [], {}
-    for info in public:
-        name = info.module_cls.__name__
-        if getattr(mytorch.nn, name, None) is None:
-            faults[name] = Counter(["missing"])
-            continue
-        exist.append(name)
-        bad: Counter = Counter()
-        for training in (True, False) if info.train_and_eval_differ else (True,):
-            torch.manual_seed(0)
-            inputs = info.module_inputs_func(info, "cpu", torch.float64, requires_grad=True, training=training)
-            for entry in inputs:
-                try:
-                    with limited(seconds), warnings.catch_warnings():
-                        warnings.simplefilter("ignore")
-                        _module(info, name, entry, training)
-                except Slow:
-                    bad["too slow"] += 1
-                except Exception as fault:
-                    bad[f"{type(fault).__name__}: {str(fault).splitlines()[0] if str(fault) else ''}"[:160]] += 1
-        if bad:
-            faults[name] = bad
-        else:
-            full.append(name)
-    print(f"modules: {len(public)} entries, {len(exist)} exist, {len(full)} pass in values and gradients")
-    _failures("module", faults, show)
-
-
-def _module(info: Any, name: str, entry: Any, training: bool) -> None:
-    made, call = entry.constructor_input, entry.forward_input
-    reference = info.module_cls(*copy.deepcopy(made.args), **copy.deepcopy(made.kwargs)).to(torch.float64)
-    mine = getattr(mytorch.nn, name)(*ours(made.args), **ours(made.kwargs)).to(mytorch.float64)
-    reference.train(training)
-    mine.train(training)
-    if call is None:
-        return
-    leaves_b: list = []
-    args, keywords = theirs(call.args, leaves_b), theirs(call.kwargs, leaves_b)
-    lazy = any(isinstance(p, torch.nn.parameter.UninitializedParameter) for p in reference.parameters())
-    leaves_a: list = []
-    own_args, own_keywords = ours(call.args, leaves_a), ours(call.kwargs, leaves_a)
-    if lazy:
-        reference(*args, **keywords)
-        mine(*own_args, **own_keywords)
-    mine.load_state_dict({k: ours(v) for k, v in reference.state_dict().items()})
-    random = (training and "Dropout" in name) or (name == "RReLU" and training)
-    if training and getattr(reference, "dropout", False) and name.startswith("Transformer"):
-        reference.eval()
-        mine.eval()
-    out_b, out_a = reference(*args, **keywords), mine(*own_args, **own_keywords)
-    same(out_a, out_b, random)
-    if random:
-        return
-    totals = _weighted(flat(out_a), mytorch, 1), _weighted(flat(out_b), torch, 1)
-    if totals[1] is None:
-        return
-    totals[0].backward()
-    totals[1].backward()
-    for a, b in zip(leaves_a, leaves_b):
-        if b.grad is not None:
-            same(a.grad, b.grad)
-    grads = dict(mine.named_parameters())
-    for key, parameter in reference.named_parameters():
-        if parameter.grad is not None:
-            same(grads[key].grad, parameter.grad)
-
-
-def optimizers(optim_db: Any, names: list[str], seconds: float, show: bool) -> None:
-    exist, full, faults = [], [], {}
-    public = [info for info in optim_db if not names or info.optim_cls.__name__ in names]
-    for info in public:
-        name = info.optim_cls.__name__
-        if getattr(mytorch.optim, name, None) is None:
-            faults[name] = Counter(["missing"])
-            continue
-        exist.append(name)
-        bad: Counter = Counter()
-        for entry in info.optim_inputs_func(device="cpu"):
-            try:
-                with limited(seconds), warnings.catch_warnings():
-                    warnings.simplefilter("ignore")
-                    _optimizer(name, info.optim_cls, entry.kwargs)
-            except Slow:
-                bad["too slow"] += 1
-            except Exception as fault:
-                bad[f"{entry.desc}: {type(fault).__name__}: {str(fault).splitlines()[0] if str(fault) else ''}"] += 1
-        if bad:
-            faults[name] = bad
-        else:
-            full.append(name)
-    print(f"optimizers: {len(public)} entries, {len(exist)} exist, {len(full)} pass in all configurations")
-    _failures("optimizer", faults, show)
-
-
-def _optimizer(name: str, kind: type, kwargs: dict) -> None:
-    rng = np.random.default_rng(0)
-    starts = [rng.standard_normal(shape) for shape in ((3, 4), (4, 2))]
-    x, target = rng.standard_normal((5, 3)), rng.standard_normal((5, 2))
-    finals = []
-    for lib, make in ((mytorch, getattr(mytorch.optim, name)), (torch, kind)):
-        options = {k: v for k, v in kwargs.items() if k not in ("foreach", "fused", "capturable")}
-        options = ours(options) if lib is mytorch else copy.deepcopy(options)
-        params = [lib.nn.Parameter(lib.from_numpy(s.copy())) for s in starts]
-        optimizer = make(params, **options)
-
-        def closure(lib: Any = lib, params: list = params, optimizer: Any = optimizer) -> Any:
-            optimizer.zero_grad()
-            out = (lib.from_numpy(x) @ params[0]).tanh() @ params[1]
-            loss = ((out - lib.from_numpy(target)) ** 2).mean()
-            loss.backward()
-            return loss
-
-        for _ in range(6):
-            optimizer.step(closure)
-        finals.append(params)
-    same(finals[0], finals[1])
-
-
-def _failures(word: str, faults: dict, show: bool) -> None:
-    if not show:
-        return
-    print("missing:", " ".join(sorted(name for name, found in faults.items() if "missing" in found)))
-    for name, found in sorted(faults.items()):
-        if "missing" not in found:
-            print(f"{word} {name}")
-            for text, count in found.most_common(4):
-                print(f"    {count} x {text}")
 
 
 def main() -> None:

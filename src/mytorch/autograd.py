@@ -366,9 +366,13 @@ attach(backward, retain_grad, register_hook)
 
 
 def __getattr__(name: str) -> Any:
-    """torch.autograd.functional and anomaly detection: written with grad, and imported when asked for."""
+    """What is written with grad and imported when asked for: functional, gradcheck, anomaly detection."""
     if name in ("functional", "detect_anomaly", "set_detect_anomaly"):
         from . import autograd_functional
 
         return autograd_functional if name == "functional" else getattr(autograd_functional, name)
+    if name in ("gradcheck", "gradgradcheck", "GradcheckError"):
+        from . import gradcheck
+
+        return getattr(gradcheck, name)
     raise unsupported(f"torch.autograd.{name}")

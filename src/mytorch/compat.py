@@ -18,6 +18,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from .absent import MODULES as ABSENT
 from .absent import is_absent
 from .absent import module as absent_module
 
@@ -87,6 +88,15 @@ class UnsupportedImport(ImportError, NotImplementedError):
 
 def torch_module(name: str) -> ModuleType:
     """mytorch's module for a torch or torchvision module's name."""
+    module = _found(name)
+    for child in _children(name):  # `from torchvision.transforms import v2`
+        last = child.rpartition(".")[2]
+        if not hasattr(module, last):
+            setattr(module, last, torch_module(child))
+    return module
+
+
+def _found(name: str) -> ModuleType:
     if name in _TORCH:
         parent, _, last = _TORCH[name].rpartition(".")
         if parent == "mytorch.backends":  # its parts are values, not files
@@ -99,6 +109,13 @@ def torch_module(name: str) -> ModuleType:
 
 def is_torch(name: str) -> bool:
     return name.partition(".")[0] in ("torch", "torchvision")
+
+
+def _children(name: str) -> list[str]:
+    """Torch's modules directly below one; those of torch itself are found when they are asked for."""
+    if name == "torch":
+        return []
+    return [known for known in (*_TORCH, *ABSENT) if known.rpartition(".")[0] == name]
 
 
 class _Answer:

@@ -174,14 +174,16 @@ class CIFAR10(_Images):
     classes = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
 
     def _read(self) -> tuple[Any, Any]:
-        folder, key = self.root / self._folder, self._key.encode()
+        folder, key = self.root / self._folder, self._key
         images, labels = [], []
         for path in [_find(folder, name) for name in self._files[self.train]]:
             with path.open("rb") as file:
                 batch = read_arrays(file, str(path), encoding="bytes")
-            if not isinstance(batch, dict) or not {b"data", key} <= batch.keys():
+            if isinstance(batch, dict):  # the names are bytes in files of Python 2, as the published ones
+                batch = {name.decode() if isinstance(name, bytes) else name: value for name, value in batch.items()}
+            if not isinstance(batch, dict) or not {"data", key} <= batch.keys():
                 raise ValueError(f"{path} must hold 'data' and '{self._key}': check that it is a {self._name} batch")
-            images.append(np.asarray(batch[b"data"], np.uint8).reshape(-1, 3, 32, 32))
+            images.append(np.asarray(batch["data"], np.uint8).reshape(-1, 3, 32, 32))
             labels += batch[key]
         pixels = np.concatenate(images).transpose(0, 2, 3, 1)  # (n, h, w, channels), as pictures are
         return np.ascontiguousarray(pixels), [int(label) for label in labels]

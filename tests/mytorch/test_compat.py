@@ -250,3 +250,22 @@ def test_a_file_with_dataclasses(tmp_path):
     assert module.Config(width=4).width == 4
     assert module.Config().kind is mytorch.float32
     assert module.later().depth == 2
+
+
+def test_modules_below_modules_can_be_taken_by_name(tmp_path):
+    path = tmp_path / "script.py"
+    path.write_text(
+        "from torchvision.transforms import functional as TF, v2\n"
+        "from torchvision import datasets, models, transforms, utils\n"
+        "from torchvision.datasets import mnist\n"
+        "from torch.utils import checkpoint, model_zoo, tensorboard\n"
+        "from torch.utils.data import dataloader, distributed, sampler\n"
+        "from torch.nn.utils import parametrizations, rnn, stateless\n"
+        "from torch.nn import functional, init, parallel, utils as nn_utils\n"
+        "from torch.autograd import functional as jacobians, profiler\n"
+        "from torch.distributions import constraints, kl, normal\n"
+        "from torch.backends import cudnn\nfrom torch.cuda import amp\n"
+        "assert v2.Resize is transforms.Resize and normal.Normal and dataloader.DataLoader and mnist.MNIST\n"
+    )
+    run_script(str(path))
+    import_as_torch(path)

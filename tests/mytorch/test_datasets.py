@@ -116,6 +116,14 @@ def test_cifar10(tmp_path):
     assert test.data.shape == (2, 32, 32, 3)
     assert test.targets == [3, 9]
     assert test.classes[9] == "truck"
+    (folder / "test_batch").write_bytes(pickle.dumps({"data": pixels.reshape(2, -1), "labels": [1, 2]}))
+    assert datasets.CIFAR10(tmp_path, train=False).targets == [1, 2]  # names as Python 3 writes them
+    hundred = tmp_path / "cifar-100-python"
+    hundred.mkdir()
+    (hundred / "train").write_bytes(
+        pickle.dumps({b"data": pixels.reshape(2, -1), b"fine_labels": [42, 99]}, protocol=2)
+    )
+    assert [label for _, label in datasets.CIFAR100(tmp_path)] == [42, 99]
     (folder / "test_batch").write_bytes(pickle.dumps(print))
     with pytest.raises(RefusedPickle, match=r"test_batch: .*print"):
         datasets.CIFAR10(tmp_path, train=False)

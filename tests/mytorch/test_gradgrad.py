@@ -223,3 +223,27 @@ def test_four_threads_of_backward():
         thread.join()
     assert faults == []
     assert w.grad.tolist() == [2000.0] * 1000
+
+
+@BOTH
+def test_gradcheck_and_gradgradcheck(t):
+    def fine(a, b):
+        return (a.sin() * b).sum(0), (a / (b * b + 1)).exp()
+
+    class Wrong(t.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x**2
+
+        @staticmethod
+        def backward(ctx, g):
+            (x,) = ctx.saved_tensors
+            return g * 2.1 * x
+
+    a, b = (t.tensor([[0.3, -1.0], [0.8, 0.1]], dtype=t.float64, requires_grad=True) for _ in range(2))
+    assert t.autograd.gradcheck(fine, (a, b))
+    assert t.autograd.gradgradcheck(fine, (a, b))
+    assert not t.autograd.gradcheck(Wrong.apply, (a,), raise_exception=False)
+    with pytest.raises(RuntimeError, match="Jacobian mismatch for output 0 with respect to input 0"):
+        t.autograd.gradcheck(Wrong.apply, (a,))

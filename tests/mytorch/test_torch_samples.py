@@ -16,6 +16,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture(scope="module")
 def coverage():
+    sys.path.insert(0, str(ROOT / "tools"))  # it imports the files beside it
     spec = importlib.util.spec_from_file_location("torch_coverage", ROOT / "tools" / "torch_coverage.py")
     module = importlib.util.module_from_spec(spec)
     sys.modules["torch_coverage"] = module

@@ -22,6 +22,7 @@ from . import (
     linalg,
     matrices,
     normal,
+    numbers,
     order,
     pointwise,
     reduce,
@@ -36,7 +37,7 @@ from . import (
 MODULES = (
     elementwise, pointwise, compare, reduce, statistics, order, shape, arrange, index, gather, scatter,
     scatter_reduce, linalg, convert, normal,
-    gamma, bessel, softmax, complex, combine, copies, matrices,
+    gamma, bessel, softmax, complex, combine, copies, matrices, numbers,
 )  # fmt: skip
 FUNCTIONS: dict[str, Any] = {
     name: function

@@ -170,7 +170,7 @@ def unique_consecutive(
         starts = np.zeros(0, np.bool_)
     else:
         changed = rows[1:] != rows[:-1]
-        starts = np.r_[True, changed.reshape(len(changed), -1).any(1) if rows.ndim > 1 else changed]
+        starts = np.r_[True, changed.any(tuple(range(1, rows.ndim))) if rows.ndim > 1 else changed]
     inverse = np.cumsum(starts) - 1
     values = rows[starts]
     values = values if dim is None else np.moveaxis(values, 0, axis_of(dim, a.ndim))

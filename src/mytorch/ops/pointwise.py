@@ -10,7 +10,7 @@ from ..autograd import record
 from ..naming import attach, named
 from ..tensor import Tensor
 from . import either
-from .broadcast import both_arrays, cast, floating, mismatch, promoted, quiet, unbroadcast
+from .broadcast import cast, floating, mismatch, promoted, quiet, unbroadcast
 from .elementwise import _refuse_zero
 
 
@@ -344,54 +344,6 @@ def atan2(input: Tensor, other: Tensor) -> Tensor:
     return record(out, (y, x), atan2_backward, (y, x), again=True)
 
 
-def copysign(input: Tensor, other: Any) -> Tensor:
-    """The size of input with the sign of other."""
-    a, b = (floating(t) for t in promoted(input, other))
-    with quiet(all="ignore"):
-        flips = np.where(a._array == 0, 0, np.copysign(1, a._array) * np.copysign(1, b._array)).astype(a._array.dtype)
-        out = np.copysign(a._array, b._array)
-    sa = a._array.shape
-    signs = Tensor(np.asarray(flips))
-    zero = lambda g: Tensor(np.zeros(b._array.shape, g._array.dtype))  # noqa: E731
-    return record(
-        out,
-        (a, b),
-        lambda g, signs: (unbroadcast(g * signs, sa), np.zeros(b._array.shape, g.dtype)),
-        (signs,),
-        again=lambda g, signs: (unbroadcast(g * signs, sa), zero(g)),
-    )
-
-
-def ldexp(input: Tensor, other: Tensor) -> Tensor:
-    """input * 2**other"""
-    return floating(input) * pow_of_two(floating(other))
-
-
-pow_of_two = exp2
-
-
-def nextafter(input: Tensor, other: Tensor) -> Tensor:
-    a, b = both_arrays(input, other)
-    same = Tensor(np.equal(a, b))  # a step so small that the slope is 1, or other itself
-    sa, sb = a.shape, b.shape
-
-    def nextafter_backward(g: Any, same: Any) -> tuple:
-        mask = either.values(same)
-        return unbroadcast(either.where(mask, 0.0, g), sa), unbroadcast(either.where(mask, g, 0.0), sb)
-
-    return record(np.nextafter(a, b), (input, other), nextafter_backward, (same,), again=True)
-
-
-def gcd(input: Tensor, other: Tensor) -> Tensor:
-    a, b = promoted(input, other)
-    return Tensor(np.asarray(np.gcd(a._array, b._array)))
-
-
-def lcm(input: Tensor, other: Tensor) -> Tensor:
-    a, b = promoted(input, other)
-    return Tensor(np.asarray(np.lcm(a._array, b._array)))
-
-
 def _where_method(self: Tensor, condition: Tensor, other: Any) -> Tensor:
     return where(condition, self, other)
 
@@ -400,7 +352,7 @@ METHODS = attach(
     sin, cos, tan, asin, acos, atan, sinh, cosh, asinh, acosh, atanh, log2, log10, log1p, expm1, exp2, rsqrt,
     reciprocal, deg2rad, rad2deg, tanh, sigmoid, relu, abs, square, floor, ceil, sign, round, frac, clamp,
     clip, clamp_min, clamp_max, maximum, minimum, masked_fill, lerp, addcmul, addcdiv, remainder, fmod,
-    atan2, copysign, ldexp, nextafter, gcd, lcm, fmax, fmin, sinc, arctan2=atan2, arcsinh=asinh, arccosh=acosh,
+    atan2, fmax, fmin, sinc, arctan2=atan2, arcsinh=asinh, arccosh=acosh,
     arctanh=atanh, arcsin=asin, arccos=acos, arctan=atan, absolute=abs, sgn=sign, __abs__=abs, __mod__=remainder,
     __rmod__=rremainder,
 )  # fmt: skip

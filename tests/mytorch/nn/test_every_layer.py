@@ -128,3 +128,15 @@ def test_parameter_dicts_and_bags():
         assert layer(lib.ones(1, 1, 4, 4), output_size=(10, 9)).shape == (1, 1, 10, 9)
         with pytest.raises(ValueError, match="requested an output size"):
             layer(lib.ones(1, 1, 4, 4), output_size=(12, 9))
+
+
+def test_windows_at_random_places():
+    samples = np.random.default_rng(0).random((2, 4, 2))
+    for options in ({"output_size": 3}, {"output_ratio": 0.5}):
+        rows = []
+        for lib in (mytorch, torch):
+            layer = lib.nn.FractionalMaxPool2d(2, **options, _random_samples=lib.from_numpy(samples))
+            rows.append(layer(lib.from_numpy(np.random.default_rng(1).normal(size=(2, 4, 8, 8)))).numpy())
+        np.testing.assert_array_equal(*rows)
+    with pytest.raises(ValueError, match="either an output size, or a pooling ratio"):
+        mytorch.nn.FractionalMaxPool3d(2)

@@ -296,7 +296,11 @@ def _fractional(
             best = batch._array[(n, c, *cell)].argmax()
             indices[(n, c, *at)] = places[cell].reshape(-1)[best]
     lead = batch.shape[:2]
-    values = batch.reshape(*lead, -1).gather(-1, Tensor(indices.reshape(*lead, -1))).reshape(indices.shape)
+    values = (
+        batch.reshape(*lead, math.prod(full))
+        .gather(-1, Tensor(indices.reshape(*lead, math.prod(out))))
+        .reshape(indices.shape)
+    )
     found = Tensor(indices)
     if input.ndim == rank + 1:
         values, found = values.squeeze(0), found.squeeze(0)

@@ -19,6 +19,8 @@ __all__ = [
     "AvgPool1d",
     "AvgPool2d",
     "AvgPool3d",
+    "FractionalMaxPool2d",
+    "FractionalMaxPool3d",
     "LPPool1d",
     "LPPool2d",
     "LPPool3d",
@@ -235,3 +237,34 @@ class MaxUnpool2d(_MaxUnpool):
 
 class MaxUnpool3d(_MaxUnpool):
     rank, function = 3, "max_unpool3d"
+
+
+class _FractionalMaxPool(_Pool):
+    """Max pooling with windows at random places, to a size or to a share of the input's."""
+
+    def __init__(
+        self,
+        kernel_size: Any,
+        output_size: Any = None,
+        output_ratio: Any = None,
+        return_indices: bool = False,
+        _random_samples: Tensor | None = None,
+    ):
+        super().__init__()
+        if (output_size is None) == (output_ratio is None):
+            raise ValueError(f"{type(self).__name__} requires specifying either an output size, or a pooling ratio")
+        self.kernel_size, self.output_size, self.output_ratio = kernel_size, output_size, output_ratio
+        self.return_indices = return_indices
+        self.register_buffer("_random_samples", _random_samples)
+
+    def forward(self, input: Tensor) -> Any:
+        sizes = (self.kernel_size, self.output_size, self.output_ratio)
+        return self._call(input, *sizes, self.return_indices, self._random_samples)
+
+
+class FractionalMaxPool2d(_FractionalMaxPool):
+    function = "fractional_max_pool2d"
+
+
+class FractionalMaxPool3d(_FractionalMaxPool):
+    function = "fractional_max_pool3d"
