@@ -23,7 +23,5 @@ def pytest_terminal_summary(terminalreporter):
     """Tests in a browser cannot run without one, and nobody should believe that they did."""
     missing = [name for name in ("chromium", "chromedriver") if shutil.which(name) is None]
     if missing:
-        text = (
-            f"THE BROWSER TESTS WERE NOT RUN: no {' and no '.join(missing)} (apt-get install chromium chromium-driver)"
-        )
-        terminalreporter.write_line(text, yellow=True)
+        text = f"THE BROWSER TESTS WERE NOT RUN: no {' and no '.join(missing)}"
+        terminalreporter.write_line(f"{text} (apt-get install chromium chromium-driver)", yellow=True)

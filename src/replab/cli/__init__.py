@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 # Importing the files registers their commands, in the order of the help.
-from replab.cli import run, compare, rates, look, lists, results, predict, generate, replicate  # noqa: F401
+from replab.cli import run, compare, rates, look, lists, results, view, predict, generate, replicate  # noqa: F401
 from replab.cli.app import main
 
 __all__ = ["main"]

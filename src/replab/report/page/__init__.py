@@ -65,7 +65,7 @@ def embedded(values: Values, figures: Sequence[str]) -> tuple[list[tuple[str, st
     for name in figures:
         if name in DRAWN:
             continue
-        url = pictures.figure_url(values.record.path(f"figures/{name}"))
+        url = pictures.figure_url(values.record.read_bytes(f"figures/{name}"))
         used += len(url)
         if used > pictures.FIGURES:
             outside.append(name)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import io
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -38,9 +37,8 @@ def sprite(pixels: np.ndarray) -> dict[str, Any]:
     return {"url": data_url(buffer.getvalue(), kind), "columns": columns, "width": width, "height": height}
 
 
-def figure_url(path: Path) -> str:
-    """A figure for a page."""
-    data = path.read_bytes()
+def figure_url(data: bytes) -> str:
+    """A figure, PNG, for a page."""
     if len(data) <= LARGE:
         return data_url(data, "png")
     with Image.open(io.BytesIO(data)) as picture:
@@ -54,9 +52,11 @@ def figure_url(path: Path) -> str:
 def frames(values: Values) -> list[dict[str, Any]]:
     """The grids of samples that were kept during training: at most FRAMES of them, the first and last included."""
     paths = sorted(values.record.path("samples").glob("epoch-*.png"))
+    paths = [path for path in paths if path.stem.removeprefix("epoch-").isdecimal() and not path.is_symlink()]
     if len(paths) > FRAMES:
         paths = [paths[round(i * (len(paths) - 1) / (FRAMES - 1))] for i in range(FRAMES)]
-    return [{"epoch": int(path.stem.removeprefix("epoch-")), "url": figure_url(path)} for path in paths]
+    names = [(int(path.stem.removeprefix("epoch-")), f"samples/{path.name}") for path in paths]
+    return [{"epoch": epoch, "url": figure_url(values.record.read_bytes(name))} for epoch, name in names]
 
 
 def explained(values: Values) -> dict[str, Any] | None:

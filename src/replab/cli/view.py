@@ -1,0 +1,40 @@
+"""view: the runs as a page in the browser."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from replab.cli.app import RESULTS, Runs, app
+from replab.errors import RunError
+
+
+@app.command(rich_help_panel=RESULTS)
+def view(
+    runs: Runs = None,
+    port: Annotated[int, typer.Option(metavar="N", help="port to serve on; 0 takes a free one")] = 8265,
+    host: Annotated[
+        str, typer.Option(metavar="ADDRESS", help="address to serve on; others than this machine need --token")
+    ] = "127.0.0.1",
+    token: Annotated[str | None, typer.Option(metavar="SECRET", help="what every request must know")] = None,
+    results: Annotated[Path, typer.Option(metavar="FOLDER", help="folder of the ledger")] = Path("results"),
+    open_: Annotated[bool, typer.Option("--open/--no-open", help="open it in the browser")] = True,
+) -> None:
+    """Look at runs in the browser: a table, live curves, comparisons, the ledger. Nothing leaves this machine."""
+    from replab.records.record import runs_folder
+    from replab.web.serve import serve
+
+    folder = runs_folder(runs)
+    if not folder.is_dir():
+        raise RunError(f"there is no folder {folder}; replab run makes one, --runs FOLDER names another")
+
+    def ready(url: str) -> None:
+        print(f"{folder} at {url} (Ctrl-C ends it)", flush=True)
+        if token:
+            print(f"every run in {folder} can be read by whoever reaches {host} and knows the token", flush=True)
+        elif open_:
+            typer.launch(url)
+
+    serve(folder, results, host, port, token, ready)
