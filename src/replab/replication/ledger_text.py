@@ -61,7 +61,9 @@ def as_markdown(known: Published, entries: Sequence[Entry]) -> str:
         own = [row for row in rows if row["id"].startswith(name + "/")]
         tried = [row for row in own if row["n"]]
         absent = list({row["id"]: row for row in own if not row["n"]}.values())
-        parts.append(f"## {name}: {source['title']}\n\n{source.get('notes', '')}\n")
+        where = " · ".join(source[key] for key in ("citation", "url", "licence") if source.get(key))
+        about = [text for text in (where, source.get("notes", "")) if text]
+        parts.append("\n\n".join([f"## {name}: {source['title']}", *about]) + "\n")
         if tried:
             parts.append(_table(
                 ("row", "figure", "published", "measured", "data", "epochs", "minutes", "verdict"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from importlib.metadata import EntryPoint
 
 import pytest
 from published_tiny import load
@@ -10,6 +11,7 @@ from published_tiny import load
 from replab import api
 from replab.errors import RecipeError, UnknownName
 from replab.explain import inside as explain
+from replab.replication import packs
 from replab.replication.packs import parse, published, select
 from replab.report import write as report
 from replab.training import prepare as setup
@@ -48,6 +50,7 @@ def test_builds_with_the_published_parameter_count(row):
 
 def test_rows_without_a_parameter_count_are_ours_or_did_not_print_one():
     assert {r.id for r in RUNNABLE if r.parameters is None and not r.variant_of} == {
+        "lecun1998/lenet5",
         "numpy-lab/lenet-nobn",
         "notes/vq-vae",
         "notes/dcgan",
@@ -55,9 +58,14 @@ def test_rows_without_a_parameter_count_are_ours_or_did_not_print_one():
     }
 
 
+def one_picture(values) -> list[str]:
+    values.record.write_bytes("figures/samples.png", b"\x89PNG\r\n\x1a\n")
+    return ["samples.png"]
+
+
 @pytest.mark.parametrize("row", EACH_MODEL, ids=lambda row: row.id)
 def test_fast_run_through_every_stage(row, tmp_path, monkeypatch):
-    monkeypatch.setattr(report, "draw", lambda record: ["samples"])  # pictures have their own tests
+    monkeypatch.setattr(report, "draw", one_picture)  # pictures have their own tests
     monkeypatch.setattr(explain, "SHOWN", 1)
     run = api.run(recipe=row.recipe.fast(), runs=tmp_path, quiet=True)
     assert run.finished
@@ -140,6 +148,8 @@ def test_rows_take_their_sources_recipe_and_tolerance():
     ("more", "said"),
     [
         ('[[row]]\nid = "s/a"\ncolour = 1\n', "no such key colour"),
+        ('[[row]]\nid = "s/a"\nfigures = [{measure = "test_loss", bound = "over"}]\n', "bound must be above or below"),
+        ('[[row]]\nid = "s/a"\ncurve = {test_loss = [1.0]}\n', "one value per epoch, got test_loss with 1 of 2"),
         ('[[row]]\nid = "t/a"\n', "must begin with s/, got 't/a'"),
         ('[[row]]\nid = "s/a"\n[[row]]\nid = "s/a"\n', "s/a twice"),
         ('[[row]]\nid = "s/a"\nfigures = [{measure = "luck"}]\n', "no measure named 'luck'"),
@@ -166,3 +176,71 @@ def test_every_claim_can_be_tested_or_says_why_not():
     for claim in published().claims.values():
         assert bool(claim.checks) != bool(claim.not_run), claim.id
         assert claim.control, claim.id
+
+
+def test_a_source_is_named_and_its_format_is_known():
+    with pytest.raises(RecipeError, match="reads packs of format 1, got 2; update replab"):
+        parse({"s": "format = 2\n" + SOURCE})
+    with pytest.raises(RecipeError, match=r"no such key author; docs/packs.md has the known ones"):
+        parse({"s": SOURCE.replace("title", 'author = "me"\ntitle', 1)})
+    with pytest.raises(RecipeError, match=r"needs a \[source\] with a title"):
+        parse({"s": "format = 1\n"})
+    for name, source in published().sources.items():
+        assert source["citation"], name
+    for name in ("airbench94", "lecun1998"):
+        assert {"url", "citation", "licence"} <= set(published().sources[name])
+
+
+def test_all_sixty_printed_epochs_of_lab9_are_there():
+    for name in ("mlp4", "cnn64", "resnet9"):
+        row = ROWS[f"lab9/{name}"]
+        assert set(row.curve) == {"train_loss", "test_loss", "train_accuracy"}
+        last = {figure.measure: figure.published for figure in row.figures if not figure.right}
+        assert {measure: printed[-1] for measure, printed in row.curve.items()} == last  # the table's final numbers
+    assert ROWS["lab9/mlp4"].curve["train_accuracy"][12] == 13.6  # its collapse
+
+
+OWN = """
+format = 1
+[source]
+title = "A paper of my own"
+tolerance = { accuracy = 2.0 }
+[source.recipe]
+data = "mnist"
+lr = 1e-3
+epochs = 1
+limit = 60
+[[row]]
+id = "mine/mlp"
+recipe = { model = "mlp" }
+figures = [{ measure = "test_accuracy", published = 20.0 }]
+"""
+
+
+def test_a_pack_of_ones_own(replab, in_tmp):
+    (in_tmp / "mine.toml").write_text(OWN)
+    code, out, err = replab("replicate", "--pack", "mine.toml", "--seeds", 2, "--quiet")
+    assert code == 0, err
+    code, out, _ = replab("replicate", "--pack", "mine.toml", "--list")
+    assert "mine/mlp" in out
+    assert "(n = 2" in out
+    assert "notes/mlp" not in out
+    assert "A paper of my own" in (in_tmp / "results" / "mine" / "LEDGER.md").read_text()
+
+
+def test_a_broken_pack_is_refused_in_one_line(refuses, in_tmp):
+    (in_tmp / "mine.toml").write_text("[source")
+    assert "mine.toml is not valid TOML" in refuses("replicate", "--pack", "mine.toml")
+    assert "docs/packs.md shows one" in refuses("replicate", "--pack", "none.toml")
+    (in_tmp / "mine.toml").write_text(OWN.replace("mine/mlp", "other/mlp"))
+    assert "must begin with mine/" in refuses("replicate", "--pack", "mine.toml")
+
+
+def test_packs_come_by_entry_point(monkeypatch, tmp_path):
+    (tmp_path / "their_packs").mkdir()
+    (tmp_path / "their_packs" / "__init__.py").write_text("")
+    (tmp_path / "their_packs" / "mine.toml").write_text(OWN)
+    monkeypatch.syspath_prepend(tmp_path)
+    point = EntryPoint("theirs", "their_packs", "replab.packs")
+    monkeypatch.setattr(packs, "entry_points", lambda group: [point])
+    assert "mine/mlp" in packs.published.__wrapped__().rows

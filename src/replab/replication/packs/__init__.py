@@ -1,8 +1,9 @@
 """What was published: one pack per source, a TOML file of this folder that is found by being here.
 
-`[source]` says what the source is, and holds the recipe and tolerances that its rows share. Each `[[row]]` is one
-experiment: its recipe is the source's with its own keys on top, and `figures` are the printed numbers, each with the
-measurement (measures.py) that stands beside it; `right = true` marks the right way where the published one was wrong.
+`format = 1` is the version of this format. `[source]` says what the source is (title, url, citation, licence) and holds
+the recipe and tolerances that its rows share. Each `[[row]]` is one experiment: its recipe is the source's with its own
+keys on top, and `figures` are the printed numbers, each with the measurement (measures.py) that stands beside it;
+`right = true` marks the right way where the published one was wrong. `curve` has what was printed after each epoch.
 Each `[[claim]]` is a sentence, with the comparisons of rows that decide it. Ids begin with the file's name.
 A tolerance is in the figure's unit: the difference that would not matter, stated before measuring, within which the
 measured mean has to be shown for the figure to hold. A source's is about two standard errors of one run on its test
@@ -26,6 +27,8 @@ from replab.replication.measures import MEASURES
 from replab.settings.recipe import Recipe
 
 FOLDER = Path(__file__).parent
+FORMAT = 1
+SOURCE_KEYS = ("title", "url", "citation", "licence", "hardware", "searched", "tolerance", "notes", "recipe")
 
 
 @dataclass(frozen=True)
@@ -119,7 +122,7 @@ def from_file(path: Path) -> Published:
 def parse(packs: Mapping[str, str]) -> Published:
     """Sources, rows and claims of packs, given as name → TOML. Unknown keys are refused."""
     values = {name: _toml(name, text) for name, text in packs.items()}
-    sources = {name: pack.pop("source", {}) for name, pack in values.items()}
+    sources = {name: _source(pack, name) for name, pack in values.items()}
     rows = [_row(row, name, sources[name]) for name, pack in values.items() for row in pack.pop("row", [])]
     known = {row.id for row in rows}
     claims = [_claim(claim, name, known) for name, pack in values.items() for claim in pack.pop("claim", [])]
@@ -129,6 +132,16 @@ def parse(packs: Mapping[str, str]) -> Published:
     if twice := {name for name in ids if ids.count(name) > 1}:
         raise RecipeError(f"ids of a pack must be unique, got {', '.join(sorted(twice))} twice; rename one of them")
     return Published({r.id: r for r in rows}, {c.id: c for c in claims}, sources)
+
+
+def _source(pack: dict[str, Any], name: str) -> dict[str, Any]:
+    if (version := pack.pop("format", FORMAT)) != FORMAT:
+        raise RecipeError(f"{name}.toml: this replab reads packs of format {FORMAT}, got {version!r}; update replab")
+    source: dict[str, Any] = pack.pop("source", {})
+    _no_more({key: value for key, value in source.items() if key not in SOURCE_KEYS}, f"{name}.toml, [source]")
+    if not source.get("title"):
+        raise RecipeError(f'{name}.toml: a pack needs a [source] with a title, got none; add title = "..."')
+    return source
 
 
 def _toml(name: str, text: str) -> dict[str, Any]:
@@ -202,6 +215,4 @@ def _claim(values: dict[str, Any], source: str, rows: set[str]) -> Claim:
 
 def _no_more(values: Mapping[str, Any], where: str) -> None:
     if values:
-        raise RecipeError(
-            f"{where}: no such key {', '.join(sorted(values))}; replication/packs/__init__.py has the known ones"
-        )
+        raise RecipeError(f"{where}: no such key {', '.join(sorted(values))}; docs/packs.md has the known ones")
