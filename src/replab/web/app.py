@@ -121,11 +121,16 @@ def refusing(page: Callable[[Request], Response]) -> Callable[[Request], Respons
         try:
             return page(request)
         except ReplabError as error:
-            code = 404 if isinstance(error, NotThere) else 409
-            text = assets.environment(TEMPLATES).get_template("error.html").render(error=str(error), folder="", here="")
-            return HTMLResponse(text, status_code=code)
+            return refused(str(error), 404 if isinstance(error, NotThere) else 409)
+        except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:  # JSON of other types than ours
+            return refused(f"a file of the run is not replab's ({type(error).__name__}: {error})", 409)
 
     return answer
+
+
+def refused(text: str, code: int) -> HTMLResponse:
+    page = assets.environment(TEMPLATES).get_template("error.html").render(error=text, folder="", here="")
+    return HTMLResponse(page, status_code=code)
 
 
 def application(runs: Path, results: Path, hosts: frozenset[str] | None, token: str | None = None) -> Starlette:

@@ -98,7 +98,13 @@ def test_a_running_runs_curve_grows(browser, address, runs):
             assert "training epoch 0 of 4" in browser.one("#state").text
             rows = api.load_run(whole.name, runs).epochs
             for row in rows:
-                facts = {"epoch": int(row["epoch"]), "total": 4, "row": row, "seconds": 60.0, "times": {}}
+                facts = {
+                    "epoch": int(row["epoch"]),
+                    "total": 4,
+                    "row": row,
+                    "seconds": 60.0,
+                    "times": {"train_seconds": 60.0, "images": 150},
+                }
                 Journal(folder).hear(Event("epoch", facts))
                 told = f"epoch {row['epoch']:.0f} of 4"
                 browser.wait(lambda told=told: told in browser.one("#state").text, 3)
