@@ -207,7 +207,17 @@ def _values(node: Node) -> list[np.ndarray]:
         if changes[0]:
             raise _changed(array, changes[0], 0)
         found.append(array)
+    for array in found:
+        kind = getattr(array, "dtype", None)  # what is recomputed when needed has none
+        if kind is not None and kind.kind == "c" and node.backward.__name__ not in CONJUGATING:  # type: ignore[union-attr]
+            raise NotImplementedError(
+                f"mytorch has no gradient of {node.name()} for complex numbers; use the real and imaginary parts"
+            )
     return found
+
+
+# The backward functions that conjugate what they read, as the gradient of complex numbers needs.
+CONJUGATING = ("mul_backward", "div_backward")
 
 
 def _changed(array: np.ndarray, version: int, expected: int) -> RuntimeError:

@@ -148,3 +148,19 @@ def test_activations_in_place():
     names = ("relu_", "elu_", "celu_", "selu_", "leaky_relu_", "hardtanh_")
     check(lambda t, a: [getattr(t.nn.functional, name)(a * 1) for name in names], (3, 4))
     check(lambda t, a: t.nn.functional.threshold_(a * 1, 0.5, 2.0), (3, 4))
+
+
+def test_complex_gradients_are_right_or_refused():
+    """A product's gradient is by the conjugate; where a formula does not conjugate, nothing wrong comes out."""
+    z, w = np.array([1 + 2j, -0.5 + 1j]), np.array([0.3 - 1j, 2 + 0.1j])
+    grads = []
+    for lib in (torch, mytorch):
+        a, b = (lib.tensor(x, requires_grad=True) for x in (z, w))
+        (a * b).abs().sum().backward()
+        grads.append((a.grad.numpy(), b.grad.numpy()))
+    for theirs, ours in zip(*grads):
+        np.testing.assert_allclose(ours, theirs)
+    for operation in (lambda x: x**3, lambda x: x.exp(), lambda x: x @ x, lambda x: x.square()):
+        x = mytorch.tensor(z, requires_grad=True)
+        with pytest.raises(NotImplementedError, match="for complex numbers; use the real and imaginary parts"):
+            operation(x).abs().sum().backward()
