@@ -22,6 +22,7 @@ from replab.records.terminal import watchers
 from replab.records.trackers.base import tracker
 from replab.runs.compare import RunList
 from replab.runs.run import Run, finished_runs
+from replab.search.engines.base import Workers
 from replab.settings.recipe import Recipe
 from replab.settings.rules import doubts
 
@@ -41,6 +42,7 @@ def run(
     events: Events | None = None,
     track: Sequence[str] = (),
     runs: str | Path | None = None,
+    workers: Workers | int | str = "auto",
     **settings: Any,
 ) -> Run:
     """Search, train, evaluate and report. `settings` as prepare() takes them: recipe, fast, trials, lr, epochs …
@@ -48,12 +50,14 @@ def run(
     `events` tells what happens to its own subscribers; without it the terminal or notebook shows it, unless `quiet`.
     `track` names trackers: "csv" …
     """
+    crew = workers if isinstance(workers, Workers) else Workers.asked(workers)
     for name in track:
         tracker.check(name)
     silent, events = events is not None, events or Events(*watchers(quiet))
     experiment = prepare(model, data, runs=runs, **settings)
     from replab import pipeline
     from replab.records import environment
+    from replab.search.hire import settle
     from replab.training import cost
 
     for doubt in doubts(experiment.recipe):
@@ -62,6 +66,7 @@ def run(
         events.message(experiment.weights_summary.sentence())
     measured = cost.measure(experiment)
     events.tell("cost", text=measured.sentences(experiment))
+    crew = settle(crew, experiment, measured, events)
     recipe = experiment.recipe
     trust_named(experiment.source)
     here = environment.describe(experiment.device)
@@ -71,7 +76,7 @@ def run(
     for name in track:
         events.add(tracker.get(name)(record.folder, asdict(recipe)))
     with _resumable(record, events, silent):
-        pipeline.carry_out(record, experiment, measured, events)
+        pipeline.carry_out(record, experiment, measured, events, crew)
     return Run(record, experiment)
 
 
@@ -124,11 +129,14 @@ def resume(
     runs: str | Path | None = None,
     quiet: bool = False,
     events: Events | None = None,
+    workers: Workers | int | str = "auto",
 ) -> Run:
     """Continue a run that was interrupted; its end is the same as if it had been left alone."""
+    crew = workers if isinstance(workers, Workers) else Workers.asked(workers)
     silent, events = events is not None, events or Events(*watchers(quiet))
     record = Record.open(run, runs_folder(runs))
     from replab import pipeline
+    from replab.search.hire import settle
     from replab.training import cost, prepare
 
     recipe = record.recipe()  # told first: whoever interrupts the reading of the images learns how to resume, too
@@ -137,7 +145,8 @@ def resume(
         experiment = prepare.reopen(record, model, trust, events.message, _images(data, recipe))
         if model is not None:
             trust_named(experiment.source)
-        pipeline.carry_out(record, experiment, cost.measure(experiment), events)
+        measured = cost.measure(experiment)
+        pipeline.carry_out(record, experiment, measured, events, settle(crew, experiment, measured, events))
     return Run(record, experiment)
 
 
@@ -178,20 +187,21 @@ def run_each(
     quiet: bool = False,
     events: Events | None = None,
     track: Sequence[str] = (),
+    workers: Workers | int | str = "auto",
     **shared: Any,
 ) -> list[Run]:
     """One run with each of these settings. What is wrong with the last is said before the first begins."""
     each = list(each)
     for own in each:
         prepare(**own, **shared)
-    return [run(**own, **shared, quiet=quiet, events=events, track=track) for own in each]
+    return [run(**own, **shared, quiet=quiet, events=events, track=track, workers=workers) for own in each]
 
 
 def run_seeds(models: Sequence[Model | None], seeds: int, **shared: Any) -> list[Run]:
     """Each model with `seeds` seeds in a row, from the recipe's on; the first seed of every model comes first."""
     if seeds == 1:
         return run_each([{"model": model} for model in models], **shared)
-    settings = {k: v for k, v in shared.items() if k not in ("quiet", "events", "track")}
+    settings = {k: v for k, v in shared.items() if k not in ("quiet", "events", "track", "workers")}
     first = prepare(models[0], **settings).recipe.seed
     shared.pop("seed", None)
     return run_each([{"model": model, "seed": first + k} for k in range(seeds) for model in models], **shared)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import asdict
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
-from replab.backends.backend import array, threads
+from replab.backends.backend import array
 from replab.data import inspect
 from replab.data.batches import Batches
 from replab.data.images import Images
@@ -29,8 +28,10 @@ from replab.records.watching.numbers import spelled
 from replab.report import write as report
 from replab.search.allowance import Allowance
 from replab.search.choice import best
-from replab.search.engines.in_process import InProcess
+from replab.search.engines.base import Workers
+from replab.search.hire import ALONE, hire
 from replab.search.trials import search
+from replab.search.work import Work
 from replab.settings.recipe import Recipe
 from replab.settings.searched import apply, wanted_trials
 from replab.settings.words import count, duration
@@ -38,7 +39,6 @@ from replab.tasks import samples
 from replab.training.cost import Cost, peak_memory, searches
 from replab.training.evaluate import Evaluation, evaluate
 from replab.training.experiment import Experiment
-from replab.training.loop import Row
 
 
 class Clock:
@@ -61,18 +61,18 @@ class Clock:
         return self.budget is not None and self.left() < -self.budget / 20
 
 
-def carry_out(record: Record, experiment: Experiment, cost: Cost, events: Events) -> None:
+def carry_out(record: Record, experiment: Experiment, cost: Cost, events: Events, workers: Workers = ALONE) -> None:
     """Bring a run to its end, whatever of it is there already."""
     with record.lock():
         book = journal.Journal(record.folder)
         events.add(book)
         try:
-            _stages(record, experiment, cost, events)
+            _stages(record, experiment, cost, events, workers)
         finally:
             events.remove(book)
 
 
-def _stages(record: Record, experiment: Experiment, cost: Cost, events: Events) -> None:
+def _stages(record: Record, experiment: Experiment, cost: Cost, events: Events, workers: Workers) -> None:
     recorded = record.read_json("input.json", None)
     if recorded is None:
         record.write_json("input.json", describe_input(experiment))
@@ -83,7 +83,7 @@ def _stages(record: Record, experiment: Experiment, cost: Cost, events: Events) 
     clock = Clock(record, experiment.recipe.budget)
     learner = experiment.learner(events)
     compute_features(record, learner, experiment, events)
-    recipe = choose(record, learner, cost, clock, events)
+    recipe = choose(record, learner, cost, clock, events, workers)
     train(record, learner, recipe, clock, events)
     evaluate_trained(record, experiment, learner, recipe, events)
     report.write(record)
@@ -124,14 +124,16 @@ def describe_input(experiment: Experiment) -> dict[str, Any]:
     }
 
 
-def choose(record: Record, learner: Experiment, cost: Cost, clock: Clock, events: Events) -> Recipe:
+def choose(
+    record: Record, learner: Experiment, cost: Cost, clock: Clock, events: Events, workers: Workers = ALONE
+) -> Recipe:
     """The recipe with everything decided: by search where something was left open. Written once, as chosen.toml."""
     if record.has("chosen.toml"):
         return record.chosen()
     recipe, cuts, trials = learner.recipe, [], list[Trial]()
     allowance = afford(record, learner, cost, clock)
     if searches(learner):
-        trials = run_search(record, learner, allowance, events)
+        trials = run_search(record, learner, allowance, events, workers)
         pick = best(trials, recipe.search.choose)
         recipe = apply(recipe, pick.params).replace(epochs=recipe.epochs or pick.best_epoch)
         wanted = wanted_trials(learner.recipe)
@@ -160,20 +162,18 @@ def afford(record: Record, learner: Experiment, cost: Cost, clock: Clock) -> All
     return Allowance(**record.read_json("allowance.json", {}))
 
 
-def run_search(record: Record, learner: Experiment, allowance: Allowance, events: Events) -> list[Trial]:
-    """Every trial the recipe asks for, or as many as leave time to train; each is written as it ends."""
+def run_search(
+    record: Record, learner: Experiment, allowance: Allowance, events: Events, workers: Workers = ALONE
+) -> list[Trial]:
+    """Every trial the recipe asks for, or as many as leave time to train; each is written when those before it are."""
     trials, asked = record.trials(), learner.recipe
-    images, validation = split_for_search(learner.data.train, asked.search, asked.seed)
-    record.write_json("split.json", {"train_images": len(images), "validation_images": len(validation)})
-
-    def rows_of(recipe: Recipe, inner: Events) -> Iterator[Row]:
-        model = learner.model(recipe)
-        for row, _ in learner.fit(model, recipe, train=images, watch={"val": validation}, events=inner):
-            yield row
-
-    total, engine = wanted_trials(asked), InProcess(asked, rows_of)
-    with threads(learner.backend, asked.search.threads):
-        for trial, seconds, _ in search(
+    work = Work(learner, *split_for_search(learner.data.train, asked.search, asked.seed))
+    sizes = {"train_images": len(work.train), "validation_images": len(work.validation)}
+    record.write_json("split.json", sizes)
+    told, total = perf_counter(), wanted_trials(asked)
+    engine = hire(work, workers)
+    try:
+        for trial, seconds, where in search(
             asked,
             engine,
             trials,
@@ -185,7 +185,10 @@ def run_search(record: Record, learner: Experiment, allowance: Allowance, events
             trials.append(trial)
             record.write_trials(trials)
             facts = {key: getattr(trial, key) for key in ("number", "state", "value", "params", "best_epoch")}
-            events.tell("trial", total=total, seconds=seconds, **facts)
+            elapsed, told = perf_counter() - told, perf_counter()  # trials side by side take less than their sum
+            events.tell("trial", total=total, seconds=seconds, elapsed=elapsed, where=where, **facts)
+    finally:
+        engine.close()
     return trials
 
 

@@ -72,6 +72,17 @@ ModelFile = Annotated[
     str | None,
     typer.Option("--model", metavar="FILE.py:FUNCTION", help="use this when the run's own file has moved or changed"),
 ]
+WorkersOption = Annotated[
+    str,
+    typer.Option("--workers", metavar="N", help="trials side by side: a number, or auto; changes the time alone"),
+]
+EngineOption = Annotated[
+    str, typer.Option("--engine", metavar="NAME", help="where trials run: in-process, processes or ray")
+]
+RayAddress = Annotated[
+    str | None,
+    typer.Option("--ray-address", metavar="HOST:PORT", help="a Ray cluster that is running; default: $RAY_ADDRESS"),
+]
 TrustOption = Annotated[
     bool, typer.Option("--trust", help="run the code in the folder of the run, after showing its path and hash")
 ]

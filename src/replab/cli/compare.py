@@ -8,9 +8,24 @@ from typing import Annotated, Any
 import typer
 
 from replab.cli import names
-from replab.cli.app import RUN, Fast, LogLevel, Model, Quiet, RecipeFile, Runs, Seeds, app, shown
+from replab.cli.app import (
+    RUN,
+    EngineOption,
+    Fast,
+    LogLevel,
+    Model,
+    Quiet,
+    RayAddress,
+    RecipeFile,
+    Runs,
+    Seeds,
+    WorkersOption,
+    app,
+    shown,
+)
 from replab.cli.flags import with_settings
 from replab.cli.printing import print_pairs, print_seeds, print_table
+from replab.search.engines.base import Workers
 
 
 @app.command(rich_help_panel=RUN)
@@ -20,6 +35,9 @@ def compare(
     recipe: RecipeFile = None,
     seeds: Seeds = 1,
     fast: Fast = False,
+    workers: WorkersOption = "auto",
+    engine: EngineOption = "processes",
+    ray_address: RayAddress = None,
     quiet: Quiet = False,
     log_level: LogLevel = None,
     runs: Runs = None,
@@ -29,13 +47,14 @@ def compare(
     """Run several models under the same protocol, then print one table and draw one figure."""
     from replab import preflight
 
+    crew = Workers.asked(workers, engine, ray_address)
     for model in models:
         preflight.requested(model, recipe=recipe, runs=runs, **settings)
     from replab import api
     from replab.records.record import runs_folder
     from replab.runs import compare as comparison
 
-    shared = {"recipe": recipe, "fast": fast, "runs": runs, **settings}
+    shared = {"workers": crew, "recipe": recipe, "fast": fast, "runs": runs, **settings}
     finished = api.run_seeds(models, seeds, quiet=quiet, events=shown(quiet, log_level), **shared)
     print_table(finished)
     if seeds > 1:
@@ -56,6 +75,9 @@ def sweep(
     recipe: RecipeFile = None,
     out: Annotated[Path, typer.Option(metavar="FILE", help="where the figure goes")] = Path("sweep.png"),
     fast: Fast = False,
+    workers: WorkersOption = "auto",
+    engine: EngineOption = "processes",
+    ray_address: RayAddress = None,
     quiet: Quiet = False,
     log_level: LogLevel = None,
     runs: Runs = None,
@@ -66,6 +88,7 @@ def sweep(
     from replab import preflight
     from replab.settings.text import parse_sweep
 
+    crew = Workers.asked(workers, engine, ray_address)
     key, values, fixed = parse_sweep(set_)
     each: list[dict[str, Any]] = [{"params": {**fixed, key: value}} for value in values]
     for own in each:
@@ -75,7 +98,7 @@ def sweep(
     from replab.figures.sweep import sweep as draw
 
     shared = {"model": model, "recipe": recipe, "fast": fast, "runs": runs, **settings}
-    finished = api.run_each(each, quiet=quiet, events=shown(quiet, log_level), **shared)
+    finished = api.run_each(each, quiet=quiet, events=shown(quiet, log_level), workers=crew, **shared)
     by_value = {f"{key}={value}": run for value, run in zip(values, finished)}
     samples = {name: run.predictions["samples"] for name, run in by_value.items() if "samples" in run.predictions}
     save(draw({name: run.epochs for name, run in by_value.items()}, samples, f"{model} by {key}"), out)

@@ -9,22 +9,26 @@ import typer
 from replab.cli import names
 from replab.cli.app import (
     RUN,
+    EngineOption,
     Fast,
     LogLevel,
     ModelFile,
     Quiet,
+    RayAddress,
     RecipeFile,
     RunName,
     Runs,
     Seeds,
     Track,
     TrustOption,
+    WorkersOption,
     app,
     asked,
     shown,
 )
 from replab.cli.flags import with_settings
 from replab.cli.printing import print_report, print_seeds
+from replab.search.engines.base import Workers
 
 
 @app.command(rich_help_panel=RUN)
@@ -38,6 +42,9 @@ def run(
     fast: Fast = False,
     trust: TrustOption = False,
     track: Track = None,
+    workers: WorkersOption = "auto",
+    engine: EngineOption = "processes",
+    ray_address: RayAddress = None,
     quiet: Quiet = False,
     log_level: LogLevel = None,
     runs: Runs = None,
@@ -48,12 +55,13 @@ def run(
     from replab import preflight
     from replab.records.trackers.base import tracker
 
+    crew = Workers.asked(workers, engine, ray_address)
     preflight.requested(model, recipe=recipe, runs=runs, **settings)
     for name in track or ():
         tracker.check(name)
     from replab import api
 
-    shared = {"recipe": recipe, "fast": fast, "runs": runs, "trust": asked(trust), **settings}
+    shared = {"workers": crew, "recipe": recipe, "fast": fast, "runs": runs, "trust": asked(trust), **settings}
     if seeds > 1:
         print_seeds(api.run_seeds([model], seeds, events=shown(quiet, log_level), track=track or (), **shared), runs)
         return
@@ -67,6 +75,9 @@ def resume(
     run: RunName,
     model: ModelFile = None,
     trust: TrustOption = False,
+    workers: WorkersOption = "auto",
+    engine: EngineOption = "processes",
+    ray_address: RayAddress = None,
     quiet: Quiet = False,
     log_level: LogLevel = None,
     runs: Runs = None,
@@ -74,6 +85,7 @@ def resume(
     """Continue an interrupted run; it ends with the same numbers as if it had not been interrupted."""
     from replab import api
 
-    events = shown(quiet, log_level)
-    finished = api.resume(run, model=model, trust=asked(trust), runs=runs, quiet=quiet, events=events)
+    events, crew = shown(quiet, log_level), Workers.asked(workers, engine, ray_address)
+    more: dict[str, Any] = {"trust": asked(trust), "runs": runs, "workers": crew}
+    finished = api.resume(run, model=model, quiet=quiet, events=events, **more)
     print_report(finished, quiet or log_level == "error")

@@ -61,7 +61,9 @@ def times(folder: Path) -> list[dict[str, Any]]:
         if not isinstance(seconds, (int, float)):
             continue
         if kind == "trial":
-            found.append({"stage": "search", "trial": entry.get("number"), "seconds": seconds})
+            elapsed = entry.get("elapsed")  # less than the trial's own seconds where others ran beside it
+            own = elapsed if isinstance(elapsed, (int, float)) else seconds
+            found.append({"stage": "search", "trial": entry.get("number"), "seconds": own})
         elif kind == "epoch" and "trial" not in entry:
             times = entry.get("times")
             found.append({"stage": "train", "seconds": seconds, **(times if isinstance(times, dict) else {})})

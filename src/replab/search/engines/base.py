@@ -1,17 +1,42 @@
 """Engines run the trials of a batch: here, in processes of this machine, on a cluster. They change no number.
 
 A job is plain values, and so is what comes of it, so that both can travel as text. An entry is a function under
-`@engine` in a file of this folder; it takes the Work and returns an Engine.
+`@engine` in a file of this folder: it takes the work, the number of workers and an address, and returns an Engine.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple, Protocol
 
+from replab.errors import RecipeError, RunError
 from replab.records.events import Events
 from replab.records.trial import Trial
+from replab.registry import Kind
+
+engine = Kind("engine", "replab.search.engines", "engine", "known: {names}")
+
+ATTEMPTS = 3  # at a trial whose worker was lost
+
+
+@dataclass(frozen=True)
+class Workers:
+    """Where trials run, as a command says it. It is in no recipe: no number depends on it."""
+
+    count: int | None = None  # None: as many as cores, GPUs and memory allow
+    engine: str = "processes"
+    address: str | None = None  # of a cluster
+
+    @classmethod
+    def asked(cls, count: str | int = "auto", engine_name: str = "processes", address: str | None = None) -> Workers:
+        engine.check(engine_name)
+        text = str(count).strip()
+        if text != "auto" and not (text.isdecimal() and int(text) > 0):
+            raise RecipeError(f"--workers must be auto or a whole number of at least 1, got {count!r}; leave it out")
+        if address is not None and engine_name != "ray":
+            raise RecipeError(f"--ray-address needs --engine ray, got --engine {engine_name}")
+        return cls(None if text == "auto" else int(text), engine_name, address)
 
 
 @dataclass(frozen=True)
@@ -22,6 +47,13 @@ class Job:
     params: dict[str, Any]
     earlier: tuple[Trial, ...] = ()
     most: int | None = None  # epochs that a budget pays for
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Job:
+        return cls(**{**values, "earlier": tuple(Trial(**trial) for trial in values["earlier"])})
 
 
 class Done(NamedTuple):
@@ -36,3 +68,11 @@ class Engine(Protocol):
     def run(self, jobs: Sequence[Job], events: Events) -> Iterator[Done]: ...
 
     def close(self) -> None: ...
+
+
+def lost(job: Job, times: int, how: str) -> RunError:
+    """What is said when a trial has taken too many workers with it."""
+    return RunError(
+        f"trial {job.number + 1} has lost {times} workers ({how}), perhaps for want of memory;"
+        " replab resume goes on with fewer --workers"
+    )

@@ -1,14 +1,26 @@
-"""One trial after another, in this process."""
+"""One trial after another, in this process"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from time import perf_counter
 
+from replab.backends.backend import threads
 from replab.records.events import Events
-from replab.search.engines.base import Done, Job
+from replab.search.engines.base import Done, Job, engine
 from replab.search.one_trial import RunTrial, one_trial
+from replab.search.work import Work
 from replab.settings.recipe import Recipe
+from replab.training.loop import Row
+
+
+@engine
+def in_process(work: Work, count: int = 1, address: str | None = None) -> InProcess:
+    def rows(recipe: Recipe, events: Events) -> Iterator[Row]:
+        with threads(work.learner.backend, work.threads):
+            yield from work.rows(recipe, events)
+
+    return InProcess(work.learner.recipe, rows)
 
 
 class InProcess:

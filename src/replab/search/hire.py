@@ -1,0 +1,77 @@
+"""How many workers a search gets, and of which engine: what was asked for, or what cores, GPUs and memory allow."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+from replab.errors import ModelError, RunError
+from replab.records.events import Events
+from replab.search.engines.base import Engine, Workers, engine
+from replab.search.work import Work, obstacle
+from replab.settings.searched import wanted_trials
+from replab.settings.words import duration
+from replab.training.cost import Cost, searches
+from replab.training.experiment import Experiment
+
+ALONE = Workers(1, "in-process")
+WORTH = 60.0  # seconds that a search may take before workers, which have torch to import, are worth their start
+
+
+def hire(work: Work, workers: Workers) -> Engine:
+    found: Engine = engine.get(workers.engine)(work, workers.count or 1, workers.address)
+    return found
+
+
+def settle(workers: Workers, experiment: Experiment, cost: Cost, events: Events) -> Workers:
+    """With the number decided. What cannot be done is refused if it was asked for, and passed over if it was not."""
+    recipe, wanted = experiment.recipe, workers.count
+    if not searches(experiment):
+        if (wanted or 1) > 1 or workers.engine == "ray":
+            events.message(f"{recipe.model} has nothing to search for: workers have nothing to do in this run")
+        return ALONE
+    if reason := obstacle(experiment):
+        if (wanted or 1) > 1 and experiment.source.text is not None and experiment.source.path is None:
+            raise ModelError(f"--workers {wanted} needs a model that can be sent to a worker: {reason}")
+        if (wanted or 1) > 1:
+            events.message(f"--workers {wanted} is not used: {reason}")
+        return ALONE
+    at_once = min(recipe.search.batch, wanted_trials(recipe))
+    if workers.engine != "processes":
+        return replace(workers, count=min(wanted or at_once, at_once))
+    free = fits(cost.memory_bytes)
+    if wanted is not None and wanted > free and min(wanted, at_once) > free:
+        need = f"{wanted * cost.memory_bytes / 2**30:.1f} GiB"
+        raise RunError(
+            f"--workers {wanted} needs about {need}, more than is free: {free} fit; --workers {max(1, free)}"
+        )
+    if wanted is None:
+        wanted = 1 if cost.search_seconds < WORTH else min(slots(experiment), max(1, free))
+    count = min(wanted, at_once)
+    if count < 2:
+        return ALONE
+    shared = duration(cost.search_seconds / count)
+    events.message(f"workers: {count} processes, {recipe.search.threads or 'all'} thread each; search at most {shared}")
+    return replace(workers, count=count)
+
+
+def slots(experiment: Experiment) -> int:
+    """Trials that this machine can run side by side: one per GPU, or as its cores allow."""
+    if experiment.device.startswith("cuda"):
+        import torch
+
+        return torch.cuda.device_count() if experiment.device == "cuda" else 1
+    if experiment.device != "cpu":
+        return 1
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return cores // experiment.recipe.search.threads if experiment.recipe.search.threads else 1
+
+
+def fits(each: int) -> int:
+    """Processes of so many bytes that free memory has room for; where that is not known, as many as one likes."""
+    meminfo = Path("/proc/meminfo")
+    if not meminfo.is_file() or not each:
+        return 2**16
+    free = next((line.split()[1] for line in meminfo.read_text().splitlines() if line.startswith("MemAvail")), None)
+    return 2**16 if free is None else int(free) * 1024 // each

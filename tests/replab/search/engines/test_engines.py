@@ -1,0 +1,212 @@
+"""Every engine keeps one contract: the numbers of a search are those of one process, whoever is lost on the way."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from replab import api
+from replab.data.split import split_for_search
+from replab.errors import RecipeError, RunError
+from replab.records.events import Events
+from replab.search.engines.base import Job, Workers, engine
+from replab.search.hire import hire
+from replab.search.work import Work, received
+from replab.settings.recipe import Recipe
+from replab.training.prepare import prepare
+
+NET = """
+import os, signal, torch
+from torch import nn
+
+class Deadly(nn.Module):
+    # kills its own process in the middle of training, as often as there are files in a folder
+    def forward(self, x):
+        fuses = os.listdir(os.environ["FUSES"]) if self.training and "FUSES" in os.environ else []
+        if fuses and torch.is_grad_enabled():
+            os.remove(os.path.join(os.environ["FUSES"], fuses[0]))
+            os.kill(os.getpid(), signal.SIGKILL)
+        return x
+
+def build(image, hidden=8):
+    print("a model that talks while it is built")
+    # dropout draws numbers, BatchNorm keeps statistics
+    return nn.Sequential(nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.Dropout(0.2), nn.Flatten(),
+                         nn.Linear(144, hidden), Deadly(), nn.Linear(hidden, image.classes))
+"""
+SEARCH = {"trials": 6, "max_epochs": 3, "patience": 2, "fraction": 1.0, "min_validation": 30, "batch": 4}
+SETTINGS = {"limit": 160, "batch_size": 16, "augment": ("flip", "crop=1"), "search": SEARCH}
+ENGINES = [name for name in engine.names() if name != "ray"]
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    path = tmp_path_factory.mktemp("net") / "net.py"
+    path.write_text(NET)
+    return f"{path}:build"
+
+
+@pytest.fixture(scope="module")
+def work(model):
+    experiment = prepare(Recipe(model=model).replace(**SETTINGS))
+    return Work(experiment, *split_for_search(experiment.data.train, experiment.recipe.search, experiment.recipe.seed))
+
+
+JOBS = [Job(n, {"lr": 10.0 ** -(n + 1)}) for n in range(3)]
+
+
+@pytest.fixture(scope="module")
+def expected(work):
+    return trials(work, "in-process", JOBS)
+
+
+def trials(work, name, jobs, events=None, count=2):
+    crew = hire(work, Workers(count, name))
+    try:
+        return sorted((done.trial for done in crew.run(jobs, events or Events())), key=lambda t: t.number)
+    finally:
+        crew.close()
+
+
+class Heard(list):
+    def hear(self, event):
+        self.append(event)
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_contract(name, work, expected):
+    heard = Heard()
+    crew = hire(work, Workers(2, name))
+    try:
+        done = list(crew.run(JOBS, Events(heard)))
+        assert sorted((d.trial for d in done), key=lambda t: t.number) == expected
+        assert all(d.seconds > 0 and d.where for d in done)
+        epochs = [(e.facts["trial"], e.facts["epoch"]) for e in heard if e.kind == "epoch"]
+        assert sorted(epochs) == [(t.number, n + 1) for t in expected for n in range(len(t.losses))]
+        # the same workers go on, and compare with what they are given
+        behind = [Job(9, JOBS[0].params, tuple(expected), most=1)]
+        (again,) = crew.run(behind, Events())
+        assert again.trial.losses == expected[0].losses[:1]
+        assert list(crew.run([], Events())) == []
+    finally:
+        crew.close()
+        crew.close()
+
+
+def test_work_travels_as_plain_values(work, tmp_path):
+    import json
+
+    sent = json.loads(json.dumps(work.describe(tmp_path)))
+    again = received(sent)
+    assert (again.train.pixels == work.train.pixels).all()
+    assert (again.validation.labels == work.validation.labels).all()
+    assert not again.train.pixels.flags.owndata  # mapped, not copied
+    assert again.learner.recipe == work.learner.recipe
+    assert again.threads == work.threads == 1
+
+
+def test_a_changed_file_is_not_imported(work, model, tmp_path):
+    from replab.errors import ModelError
+
+    sent = work.describe(tmp_path)
+    changed = tmp_path / "net.py"
+    changed.write_text(NET + "raise SystemExit('it was imported')\n")
+    with pytest.raises(ModelError, match="is not the file that the search began with"):
+        received({**sent, "model": f"{changed}:build"})
+
+
+def test_killed_workers_change_nothing(work, expected, tmp_path, monkeypatch):
+    """SIGKILL from within, in the middle of an epoch."""
+    monkeypatch.setenv("FUSES", str(tmp_path))
+    for fuse in "ab":
+        (tmp_path / fuse).touch()
+    heard = Heard()
+    assert trials(work, "processes", JOBS, Events(heard)) == expected
+    assert not list(tmp_path.iterdir())
+    assert sum("was lost" in e.facts.get("text", "") for e in heard) == 2
+
+
+def test_a_trial_that_kills_every_worker_ends_the_search(work, tmp_path, monkeypatch):
+    monkeypatch.setenv("FUSES", str(tmp_path))
+    for fuse in "abcdef":
+        (tmp_path / fuse).touch()
+    with pytest.raises(RunError, match=r"trial 1 has lost 3 workers \(killed by signal 9\)"):
+        trials(work, "processes", JOBS[:1])
+
+
+def hashes(folder):
+    names = ("study.jsonl", "asked.json", "chosen.toml", "epochs.jsonl", "model.safetensors", "metrics.json")
+    return {name: sha256((Path(folder) / name).read_bytes()).hexdigest() for name in names}
+
+
+@pytest.fixture(scope="module")
+def alone(model, tmp_path_factory):
+    return hashes(api.run(model, runs=tmp_path_factory.mktemp("alone"), workers=1, quiet=True, **SETTINGS).folder)
+
+
+@pytest.mark.parametrize("workers", [2, 4])
+def test_the_same_bytes_for_any_number_of_workers(workers, model, alone, tmp_path):
+    run = api.run(model, runs=tmp_path, workers=workers, quiet=True, **SETTINGS)
+    assert hashes(run.folder) == alone
+    heard = (run.folder / "events.jsonl").read_text()
+    assert all(f"worker {n + 1} (process" in heard for n in range(2))
+    assert "workers" not in (run.folder / "recipe.toml").read_text()
+
+
+def test_ctrl_c_ends_all_workers_and_another_number_goes_on(model, alone, tmp_path):
+    recipe = tmp_path / "recipe.toml"
+    recipe.write_text(Recipe(model=model).replace(**SETTINGS).to_toml())
+    runs = tmp_path / "runs"
+    words = [sys.executable, "-m", "replab", "run", "--recipe", recipe, "--runs", runs, "--workers", "2"]
+    process = subprocess.Popen(
+        list(map(str, words)), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )  # fmt: skip
+    while process.poll() is None and not list(runs.glob("*/study.jsonl")):
+        time.sleep(0.01)
+    children = children_of(process.pid)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate()
+    assert process.returncode == 130, err
+    assert "Traceback" not in err
+    assert len(children) == 2
+    assert not [child for child in children if alive(child)]
+    (folder,) = runs.glob("*")
+    assert hashes(api.resume(folder, workers=4, quiet=True).folder) == alone
+
+
+def children_of(pid):
+    tasks = Path(f"/proc/{pid}/task")
+    return [int(child) for task in tasks.iterdir() for child in (task / "children").read_text().split()]
+
+
+def alive(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return "Z (" not in Path(f"/proc/{pid}/status").read_text()
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (("0",), "--workers must be auto or a whole number of at least 1, got '0'"),
+        (("-2",), "--workers must be auto"),
+        (("many",), "--workers must be auto"),
+        (("2", "proceses"), "no engine named 'proceses'. Did you mean 'processes'?"),
+        (("2", "processes", "here:6379"), "--ray-address needs --engine ray"),
+    ],
+)
+def test_what_cannot_be_is_refused(asked, said):
+    from replab.errors import ReplabError
+
+    with pytest.raises(ReplabError) as error:
+        Workers.asked(*asked)
+    assert said in str(error.value)
+    assert isinstance(error.value, RecipeError) or "engine" in said
