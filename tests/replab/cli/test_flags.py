@@ -70,7 +70,8 @@ def test_pretrained_alone_means_the_normalisation_of_the_backbone():
 
 def test_flags_override_a_recipe(tmp_path):
     file = tmp_path / "r.toml"
-    file.write_text(f'format = {FORMAT}\nmodel = "mlp"\nlr = 0.1\nfreeze = true\n[params]\nwidths = [8]\n[search]\ntrials = 3\n')
+    text = 'model = "mlp"\nlr = 0.1\nfreeze = true\n[params]\nwidths = [8]\n[search]\ntrials = 3\n'
+    file.write_text(f"format = {FORMAT}\n{text}")
     recipe = recipe_of(f"replab run --recipe {file} --lr 0.5 --no-freeze --set depth=2 --patience 7")
     assert recipe == Recipe(
         model="mlp", lr=0.5, params={"widths": [8], "depth": 2}, search=Search(trials=3, patience=7)
