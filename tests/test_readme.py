@@ -18,7 +18,12 @@ from PIL import Image
 ROOT = Path(__file__).parents[1]
 PAGES = [
     page
-    for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+    for page in [
+        ROOT / "README.md",
+        ROOT / "README.zh-CN.md",
+        ROOT / "CONTRIBUTING.md",
+        *sorted((ROOT / "docs").glob("*.md")),
+    ]
     if page.is_file() and page.name not in ("mytorch.md", "autograd-in-ten-steps.md")
 ]
 TRAINS = ("run", "compare", "replicate", "sweep")  # these take --fast

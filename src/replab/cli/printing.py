@@ -23,18 +23,19 @@ def print_report(run: Any, quiet: bool) -> None:
         return
     print()
     print_pairs(lines(run.record))
-    print(f"\nreport: {run.folder / 'report.md'}")
+    print(f"\nreport: {run.folder / 'report.md'}, and report.html for a browser")
     print(f"next: {' · '.join(next_steps(run))}")
 
 
 def next_steps(run: Any) -> list[str]:
     """What a finished run is good for, as commands to copy."""
-    from replab.records.record import runs_folder
+    from replab.records.record import LATEST, find, runs_folder
 
-    name = run.id if runs_folder() / run.id == run.folder else str(run.folder)
+    folder, name = runs_folder(), str(run.folder)
+    if folder / run.id == run.folder:
+        name = LATEST if find(LATEST, folder) == run.folder else run.id
     use = f"replab generate {name}" if run.record.path("samples").is_dir() else f"replab predict {name} IMAGE"
-    seed = f"replab run --recipe {run.folder / 'recipe.toml'} --seed {run.chosen.seed + 1}"
-    return [use, "replab leaderboard", seed]
+    return [use, "replab leaderboard", f"replab run --recipe {run.folder / 'recipe.toml'} --seeds 3"]
 
 
 def print_pairs(pairs: Sequence[tuple[str, str]]) -> None:

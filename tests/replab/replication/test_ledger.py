@@ -260,7 +260,8 @@ def test_files_are_generated_from_the_raw_rows(tmp_path):
     readme = (tmp_path / "README.md").read_text()
     assert readme.startswith("before\n<!-- ledger -->\n| row |")
     assert readme.endswith("<!-- /ledger -->\nafter\n")
-    assert "90.10 ± 0.14 % (n = 2; images 0.30)" in readme
+    assert "91.10 ± 0.14 % (n = 2; images 0.30)" in readme  # the first of its figures; LEDGER.md has all
+    assert "1 of the 1 rows that were measured; " in readme
     assert "an old table" not in readme
 
 
