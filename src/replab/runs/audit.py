@@ -133,7 +133,7 @@ def _seeds(run: Values, others: Sequence[Values]) -> Iterator[Finding]:
     seeds = 1 + len({other.recipe.seed for other in same})
     if seeds == 1:
         yield Finding(
-            True, "One seed: how much the number would move with another is not known; run two more with --seed."
+            True, "One seed: how much the number would move with another is unknown; replab run --seeds 3 measures it."
         )
         return
     values = [one.metrics["accuracy"] for one in (run, *same) if "accuracy" in one.metrics]
