@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 # Importing the files registers their commands, in the order of the help.
-from replab.cli import run, compare, rates, look, lists, doctor, demo, results, view  # noqa: F401
+from replab.cli import run, compare, rates, look, lists  # noqa: F401
+from replab.cli.welcome import doctor, demo  # noqa: F401
+from replab.cli import results, view  # noqa: F401
 from replab.cli import predict, generate, replicate  # noqa: F401
 from replab.cli.app import main
 

@@ -28,11 +28,11 @@ def generate(
     if out.suffix.lower() != ".png":
         raise RunError(f"--out must end in .png, got {out}; the grid is written as PNG")
     from replab import api
-    from replab.figures.samples import png
+    from replab.figures.samples import LARGE, png
     from replab.files import write_atomic
 
     images = api.load_run(run, runs, trust=asked(trust)).generate(n, label=class_, seed=seed, model=model)
-    write_atomic(out, png(images))
+    write_atomic(out, png(images, side=LARGE))
     print(f"{len(images)} images: {out}")
 
 

@@ -52,16 +52,16 @@ def draw_calibration(
     upper.errorbar(100 * sure[full], 100 * right[full], reach, fmt="none", ecolor=style.BLUE, elinewidth=1.2)
     upper.plot(100 * sure[full], 100 * right[full], "o", color=style.BLUE, markersize=4, label="mean confidence")
     upper.set(xlim=(0, 101), ylim=(0, 102))
-    upper.legend(loc="upper left", frameon=False, fontsize=style.SMALL)
-    style.dress(lower, "confidence (%)", "images (%)")
+    above = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0), "frameon": False, "fontsize": style.SMALL}
+    upper.legend(ncols=3, **above)  # over the axes: bars may be anywhere inside
+    style.dress(lower, f"confidence (%), n = {len(confidence):,}", "images (%)")
     lower.bar(middles, 100 * count / len(confidence), 0.92 * width, color=style.GREY)
     for value, name, colour in (
         (confidence.mean(), "mean confidence", style.BLUE),
         (correct.mean(), "accuracy", style.RED),
     ):
         lower.axvline(100 * value, color=colour, linewidth=1.4, label=f"{name} {100 * value:.1f} %")
-    where = "upper left" if confidence.mean() > 0.5 else "upper right"
-    lower.legend(loc=where, frameon=False, fontsize=style.SMALL, title=f"n = {len(confidence):,}", title_fontsize=7.5)
+    lower.legend(ncols=2, **above)
     return figure
 
 

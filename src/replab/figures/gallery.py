@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 
 from replab.figures import style
 from replab.figures.figure import figure
@@ -32,7 +33,7 @@ def gallery(values: Values) -> Figure | None:
         answers.predicted[which],
         answers.confidence[which],
         values.classes,
-        title="most confident mistakes",
+        title="most confident mistakes: true class → prediction",
     )
 
 
@@ -62,7 +63,7 @@ def draw_gallery(
     ]
     if not title:
         which = f"the {len(shown)} surest" if len(shown) < len(wrong) else "surest first"
-        title = f"{len(wrong):,} of {len(labels):,} wrong, {which}"
+        title = f"{len(wrong):,} of {len(labels):,} wrong, {which}: true class → prediction"
     return grid(np.asarray(pixels)[shown], captions, title=title)
 
 
@@ -73,8 +74,12 @@ def grid(
     title: str = "",
     side: float = 1.15,
     gap: float = 0.04,
+    framed: bool = False,
 ) -> Figure:
-    """Images (N, C, H, W), uint8, one or three channels, row by row; `side` is their width in inches, `gap` between."""
+    """Images (N, C, H, W), uint8, one or three channels, row by row; `side` is their width in inches, `gap` between.
+
+    `framed` draws a thin line around each: white pixels at an edge would run into the page.
+    """
     images = np.asarray(pixels)[:MOST]
     captions = None if captions is None else list(captions)[:MOST]
     if images.ndim != 4 or images.shape[1] not in (1, 3) or images.dtype != np.uint8:
@@ -104,6 +109,8 @@ def grid(
         below = y + side * height / width
         smooth = "nearest" if width < side * style.DPI else "antialiased"
         ax.imshow(shown, cmap="gray", vmin=0, vmax=255, extent=(x, x + side, below, y), interpolation=smooth)
+        if framed:
+            ax.add_patch(Rectangle((x, y), side, below - y, fill=False, edgecolor=style.GREY, linewidth=0.6))
         if wrapped:
             text = "\n".join(style.plain(line) for line in wrapped[i])
             ax.text(x + side / 2, below + 0.03, text, ha="center", va="top", fontsize=6.5, color=style.INK)

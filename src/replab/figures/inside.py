@@ -123,7 +123,7 @@ def draw_filters(weights: np.ndarray, title: str = "first layer") -> Figure:
     shown = weights[:64] if weights.shape[1] == 3 else weights[:64].mean(1, keepdims=True)
     low, high = shown.min((1, 2, 3), keepdims=True), shown.max((1, 2, 3), keepdims=True)
     grey = 255 * (shown - low) / np.maximum(high - low, 1e-9)  # each from black to white
-    return grid(grey.round().astype(np.uint8), columns=16, title=title, side=0.45, gap=0.1)
+    return grid(grey.round().astype(np.uint8), columns=16, title=title, side=0.45, gap=0.1, framed=True)
 
 
 def _image(ax: Axes, pixels: np.ndarray) -> None:

@@ -10,13 +10,14 @@ import numpy as np
 from PIL import Image
 
 GAP = 2  # pixels between images
-SIDE = 48  # small images are enlarged to about this many pixels
+SIDE = 48  # small images are enlarged to about this many pixels: many grids of one run
+LARGE = 112  # and to this where one grid is all there is to look at
 
 
-def tiled(pixels: np.ndarray, columns: int = 8) -> Image.Image:
-    """Images (N, C, H, W) uint8 in rows on white, enlarged by a whole factor so that small ones can be seen."""
+def tiled(pixels: np.ndarray, columns: int = 8, side: int = SIDE) -> Image.Image:
+    """Images (N, C, H, W) uint8 in rows on white, small ones enlarged by a whole factor to about `side` pixels."""
     n, channels, height, width = pixels.shape
-    factor = max(1, SIDE // max(height, width))
+    factor = max(1, side // max(height, width))
     columns = min(columns, n)
     rows = -(-n // columns)
     large = pixels.repeat(factor, 2).repeat(factor, 3).transpose(0, 2, 3, 1)  # (N, H, W, C)
@@ -30,9 +31,9 @@ def tiled(pixels: np.ndarray, columns: int = 8) -> Image.Image:
     return Image.fromarray(canvas)
 
 
-def png(pixels: np.ndarray, columns: int = 8) -> bytes:
+def png(pixels: np.ndarray, columns: int = 8, side: int = SIDE) -> bytes:
     buffer = io.BytesIO()
-    tiled(pixels, columns).save(buffer, "PNG")
+    tiled(pixels, columns, side).save(buffer, "PNG")
     return buffer.getvalue()
 
 

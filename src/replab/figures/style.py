@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
 from replab import files
+from replab.figures import fonts
 from replab.records.text import visible
 
 # Okabe and Ito's palette, told apart by people with every common kind of colour blindness, and three for ten classes;
@@ -108,7 +109,7 @@ def number(value: float) -> str:
 
 def plain(text: object) -> str:
     """Text as it is: a class named "$5 to $10" is not a formula, and control characters are not drawn."""
-    return visible(text, keep="\n").replace("$", r"\$")
+    return fonts.drawable(visible(text, keep="\n")).replace("$", r"\$")
 
 
 def short(text: object, length: int) -> str:

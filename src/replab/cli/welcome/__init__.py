@@ -1,0 +1,1 @@
+"""For newcomers: a guided tour, and what this machine has."""
