@@ -5,8 +5,8 @@
 | run | folder, model, data: the run folder is there |
 | cost | text, and the numbers it is made of |
 | begin, step, end | what (search, train, epoch, features), total, done: work that can be counted |
-| trial | number, total, state, value, params, seconds: a trial has ended |
-| epoch | epoch, total, row, seconds, times; inside a search also trial |
+| trial | number, total, state, value, params, seconds, elapsed since the last, where: a trial has ended |
+| epoch | epoch, total, row, seconds, times; inside a search also trial, and worker where it runs in one |
 | stage | stage, seconds: a stage without epochs or trials has ended |
 | message | text: one line for a person |
 

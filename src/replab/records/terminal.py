@@ -83,6 +83,9 @@ class Bars:
                 bar.update()
 
     def _close(self, what: str) -> None:
+        if what == "search":
+            for worker in tuple(self.workers):
+                self._end_worker(worker)
         while self.bars:
             name, bar = self.bars.pop()
             bar.close()

@@ -41,7 +41,7 @@ def build(image, hidden=8):
 """
 SEARCH = {"trials": 6, "max_epochs": 3, "patience": 2, "fraction": 1.0, "min_validation": 30, "batch": 4}
 SETTINGS = {"limit": 160, "batch_size": 16, "augment": ("flip", "crop=1"), "search": SEARCH}
-ENGINES = [name for name in engine.names() if name != "ray"]
+ENGINES = engine.names()
 
 
 @pytest.fixture(scope="module")
@@ -120,13 +120,14 @@ def test_a_changed_file_is_not_imported(work, model, tmp_path):
         received({**sent, "model": f"{changed}:build"})
 
 
-def test_killed_workers_change_nothing(work, expected, tmp_path, monkeypatch):
+@pytest.mark.parametrize("name", ["processes", "ray"])
+def test_killed_workers_change_nothing(name, work, expected, tmp_path, monkeypatch):
     """SIGKILL from within, in the middle of an epoch."""
     monkeypatch.setenv("FUSES", str(tmp_path))
     for fuse in "ab":
         (tmp_path / fuse).touch()
     heard = Heard()
-    assert trials(work, "processes", JOBS, Events(heard)) == expected
+    assert trials(work, name, JOBS, Events(heard)) == expected
     assert not list(tmp_path.iterdir())
     assert sum("was lost" in e.facts.get("text", "") for e in heard) == 2
 
@@ -156,6 +157,12 @@ def test_the_same_bytes_for_any_number_of_workers(workers, model, alone, tmp_pat
     heard = (run.folder / "events.jsonl").read_text()
     assert all(f"worker {n + 1} (process" in heard for n in range(2))
     assert "workers" not in (run.folder / "recipe.toml").read_text()
+
+
+def test_the_same_bytes_on_ray(model, alone, tmp_path):
+    run = api.run(model, runs=tmp_path, workers=Workers(2, "ray"), quiet=True, **SETTINGS)
+    assert hashes(run.folder) == alone
+    assert "node " in (run.folder / "events.jsonl").read_text()
 
 
 def test_ctrl_c_ends_all_workers_and_another_number_goes_on(model, alone, tmp_path):
@@ -210,3 +217,33 @@ def test_what_cannot_be_is_refused(asked, said):
         Workers.asked(*asked)
     assert said in str(error.value)
     assert isinstance(error.value, RecipeError) or "engine" in said
+
+
+def test_ray_is_refused_in_one_line_where_it_cannot_be(work, monkeypatch):
+    with pytest.raises(RunError, match=r"^no Ray cluster answers at 127.0.0.1:1 \(.*\); ray start --head starts one$"):
+        hire(work, Workers(2, "ray", "127.0.0.1:1"))
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(RunError, match=r"pip install 'replab\[ray\]'$"):
+        hire(work, Workers(2, "ray"))
+
+
+def test_a_lost_node_changes_nothing(work, expected):
+    """The node that runs two trials is removed when the first of them has ended and the other has not."""
+    from ray.cluster_utils import Cluster
+
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
+    crew = None
+    try:
+        doomed = cluster.add_node(num_cpus=2)
+        crew = hire(work, Workers(2, "ray", cluster.address))
+        results = crew.run(JOBS, Events(heard := Heard()))
+        first = next(results)
+        cluster.add_node(num_cpus=2)
+        cluster.remove_node(doomed, allow_graceful=False)
+        found = [first.trial, *(done.trial for done in results)]
+        assert sorted(found, key=lambda t: t.number) == expected
+        assert any("was lost" in e.facts.get("text", "") for e in heard)
+    finally:
+        if crew is not None:
+            crew.close()
+        cluster.shutdown()
