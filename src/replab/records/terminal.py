@@ -38,10 +38,13 @@ class Bars:
     def __init__(self) -> None:
         self.bars: list[tuple[str, Any]] = []
         self.best = float("inf")  # validation loss of the trials
+        self.workers: dict[int, Any] = {}  # one bar each, below the search's
 
     def hear(self, event: Event) -> None:
         facts = event.facts
-        if event.kind == "begin":
+        if "worker" in facts:
+            self._hear_worker(event)
+        elif event.kind == "begin":
             self._open(facts["what"], facts["total"], facts["done"])
         elif event.kind == "end":
             self._close(facts["what"])
@@ -55,6 +58,28 @@ class Bars:
             self._advance("train", headline(facts["row"], columns()))
         elif event.kind in ("message", "cost"):
             print(facts["text"], flush=True)
+
+    def _hear_worker(self, event: Event) -> None:
+        """A bar with the trial, its epochs and losses, as long as the worker is at it."""
+        facts, worker = event.facts, event.facts["worker"]
+        if event.kind == "begin" and facts["what"] == "train":
+            from tqdm import tqdm
+
+            self._end_worker(worker)
+            name = f"worker {worker + 1}, trial {facts['trial'] + 1}"
+            self.workers[worker] = tqdm(
+                total=facts["total"], desc=name, unit="epoch", bar_format=bar_format(columns()), leave=False,
+                position=1 + worker, dynamic_ncols=True,
+            )  # fmt: skip
+        elif event.kind == "epoch" and worker in self.workers:
+            self.workers[worker].set_postfix_str(headline(facts["row"], columns()), refresh=False)
+            self.workers[worker].update()
+        elif event.kind == "end" and facts["what"] == "train":
+            self._end_worker(worker)
+
+    def _end_worker(self, worker: int) -> None:
+        if worker in self.workers:
+            self.workers.pop(worker).close()
 
     def _open(self, what: str, total: int, done: int) -> None:
         from tqdm import tqdm

@@ -67,3 +67,19 @@ def test_a_notebook_shows_one_table_and_no_bars(monkeypatch):
     assert last.count("<tr>") == ROWS + 1
     assert "<th>test accuracy</th>" in last
     assert "<td>12</td><td>0.5</td><td>0.25</td><td>0.9</td>" in last
+
+
+def test_each_worker_has_a_bar_with_its_trial_and_loss(capsys):
+    events = Events(bars := Bars())
+    with events.span("search", 4):
+        for worker, trial in ((0, 0), (1, 1)):
+            events.tell("begin", what="train", total=3, done=0, worker=worker, trial=trial)
+            events.tell("epoch", epoch=1, total=3, row={"val_loss": 0.5 + trial}, worker=worker, trial=trial)
+        assert {worker: (bar.desc.strip(), bar.n) for worker, bar in bars.workers.items()} == {
+            0: ("worker 1, trial 1", 1), 1: ("worker 2, trial 2", 1),
+        }  # fmt: skip
+        assert "1.5" in bars.workers[1].postfix
+        events.tell("end", what="train", worker=0, trial=0)
+        events.tell("begin", what="train", total=3, done=0, worker=0, trial=2)
+        assert bars.workers[0].desc.startswith("worker 1, trial 3")
+    assert not bars.workers  # a worker that was lost leaves no bar behind
