@@ -1,4 +1,4 @@
-"""view: the runs as a page in the browser."""
+"""view and ledger: runs, and what was published against what was measured, as pages."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from replab.cli.app import RESULTS, Runs, app
+from replab.cli.app import PUBLISHED, RESULTS, Runs, app
 from replab.errors import RunError
 
 
@@ -38,3 +38,24 @@ def view(
             typer.launch(url)
 
     serve(folder, results, host, port, token, ready)
+
+
+@app.command(rich_help_panel=PUBLISHED)
+def ledger(
+    html: Annotated[Path | None, typer.Option("--html", metavar="FILE", help="write it as one page instead")] = None,
+    results: Annotated[Path, typer.Option(metavar="FOLDER", help="folder of the ledger")] = Path("results"),
+) -> None:
+    """Show what was published beside what was measured, and the verdict on each."""
+    from replab.replication import results as folder
+    from replab.replication.packs import published
+
+    if html is None:
+        from replab.cli.replicate import print_ledger
+
+        print_ledger(published(), folder.read(folder.to_show(results)), None)
+        return
+    from replab import files
+    from replab.web.published import page
+
+    files.write_atomic(html, page(results).encode())
+    print(f"written: {html}")

@@ -10,7 +10,7 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from replab import files
@@ -164,4 +164,4 @@ def digest_of(path: Path, size: int | None = None) -> str | None:
 
 def _inside(name: Any) -> bool:
     """Whether it names a file of the folder."""
-    return isinstance(name, str) and not PurePosixPath(name).is_absolute() and ".." not in PurePosixPath(name).parts
+    return isinstance(name, str) and not name.startswith("/") and ".." not in name.split("/")

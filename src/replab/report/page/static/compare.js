@@ -11,5 +11,5 @@ if (place) {
   place.replaceChildren(...data.disagree.items.map((item, at) => element("div", { class: "thumb" },
     tile(data.disagree.images, at, `test image ${item.number}, ${item.true}`),
     element("b", {}, item.true),
-    ...item.answers.map(([name, share], i) => element("div", { class: `c${i}` }, `${name === item.true ? "✓" : "✗"} ${name} ${(100 * share).toFixed(0)}\u00a0%`)))));
+    ...item.answers.map(([name, share], i) => element("div", {}, `${"AB"[i]} ${name === item.true ? "✓" : "✗"} ${name} ${(100 * share).toFixed(0)}\u00a0%`)))));
 }

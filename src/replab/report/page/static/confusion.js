@@ -4,13 +4,7 @@ import { thumb } from "./images.js";
 
 export function confusion(table, data, open) {
   const buttons = [...table.querySelectorAll("button")];
-  for (const cell of table.querySelectorAll("td[data-shade]")) {
-    const share = Number(cell.dataset.shade);
-    if (!share && !cell.firstElementChild) continue;
-    const colour = cell.classList.contains("diagonal") ? "var(--accent)" : "var(--c3)";
-    cell.style.background = `color-mix(in srgb, ${colour} ${Math.round(8 + 0.92 * share)}%, var(--paper))`;
-    cell.classList.toggle("strong", share > 55);
-  }
+  for (const cell of table.querySelectorAll("td[data-shade]")) cell.style.setProperty("--share", cell.dataset.shade);
   const name = (c) => data.classes[c] ?? `class ${c}`;
   for (const button of buttons) {
     button.setAttribute("aria-label", `${button.dataset.count} of true class ${name(button.dataset.true)}, answered ${name(button.dataset.answer)}`);

@@ -13,7 +13,8 @@ function picture(sprite) {
 }
 
 export function tile(sprite, at, label) {
-  const canvas = element("canvas", { width: sprite.width, height: sprite.height, role: "img", "aria-label": label });
+  const words = label ? { role: "img", "aria-label": label } : { "aria-hidden": "true" }; // the text beside it says it
+  const canvas = element("canvas", { width: sprite.width, height: sprite.height, ...words });
   picture(sprite).then((image) => {
     const x = (at % sprite.columns) * sprite.width;
     const y = Math.floor(at / sprite.columns) * sprite.height;
@@ -29,8 +30,7 @@ export function thumb(data, place, open) {
   const maps = data.examples.maps?.items[number];
   const right = truth === answer;
   const words = right ? [element("b", {}, name(truth))] : [element("b", {}, name(truth)), " → ", element("b", {}, name(answer))];
-  const label = `test image ${number}: ${name(truth)}, answered ${name(answer)} with ${(100 * share).toFixed(1)} %`;
-  return element("button", { type: "button", class: "thumb", "data-number": number, onclick: () => open(place), "aria-label": label },
+  return element("button", { type: "button", class: "thumb", "data-number": number, title: `test image ${number}`, onclick: () => open(place) },
     tile(data.examples.images, place, ""), ...words, ` ${(100 * share).toFixed(1)}\u00a0%`, maps ? element("span", { class: "badge" }, " · maps") : "");
 }
 
