@@ -22,11 +22,22 @@ COMPLETING = "_REPLAB_COMPLETE"  # in the environment when a shell asks how a wo
 UsageError: Any = typer.BadParameter.__mro__[1]  # click's, or that of the copy of click in newer versions of Typer
 
 
+# words of other tools → the command that does it here
+MEANT = {
+    "train": "run", "fit": "run", "search": "run", "finetune": "run", "test": "report", "eval": "report",
+    "evaluate": "report", "list": "runs", "ls": "runs", "infer": "predict", "classify": "predict", "sample": "generate",
+}  # fmt: skip
+
+
 class Commands(TyperGroup):
     """A mistyped command is refused like every other unknown name."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         if args and not args[0].startswith("-") and args[0] not in self.commands:
+            if args[0] in MEANT:
+                raise ReplabError(
+                    f"no command named {args[0]!r}. Did you mean {MEANT[args[0]]!r}? (replab --help lists all)"
+                )
             raise UnknownName("command", args[0], self.commands, "replab --help lists all")
         return super().resolve_command(ctx, args)
 

@@ -112,12 +112,13 @@ def embed(
 ) -> None:
     """Draw a t-SNE of the features before the head, coloured by class, with mistakes marked."""
     from replab import api
+
+    loaded = api.load_run(run, runs, trust=asked(trust))
     from replab.explain.embedding import penultimate
     from replab.figures.embedding import embedding
     from replab.figures.style import save
     from replab.tasks.tsne import two_dimensions
 
-    loaded = api.load_run(run, runs, trust=asked(trust))
     features, labels, predicted = penultimate(loaded, images, model)
     points = two_dimensions(features, loaded.chosen.seed)
     title = f"{loaded.chosen.model} on {loaded.input['data']}: t-SNE of {len(features):,} test images' features"

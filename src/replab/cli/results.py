@@ -83,6 +83,7 @@ def leaderboard(
     def say(line: str) -> None:
         print(line, file=sys.stderr)
 
+    comparison.check_sort(sort)
     chosen = finished_runs(runs_folder(runs), say)
     for kind, wanted, of in (
         ("data set", data, lambda r: r.values.input["data"]),

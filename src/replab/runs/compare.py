@@ -66,8 +66,7 @@ def table(runs: Iterable[Run], sort: str = "accuracy", say: Callable[[str], None
     cannot be paired), by Holm over the whole table; `detectable` the difference that could have been seen with 80 %
     power; `pareto` marks runs that no other beats in both accuracy and training time.
     """
-    if sort not in SORTS:
-        raise UnknownName("column", sort, SORTS, "--sort takes " + ", ".join(SORTS))
+    check_sort(sort)
     by_data: dict[str, list[tuple[Run, Row]]] = {}
     for run, facts in _readable(runs, say):
         by_data.setdefault(run.values.input["fingerprint"], []).append((run, facts))
@@ -91,6 +90,11 @@ def table(runs: Iterable[Run], sort: str = "accuracy", say: Callable[[str], None
         return facts["data"], value is None, value if isinstance(value, str) else sign * (value or 0)
 
     return sorted(sorted(rows, key=lambda facts: -(facts["accuracy"] or 0.0)), key=key)
+
+
+def check_sort(column: str) -> None:
+    if column not in SORTS:
+        raise UnknownName("column", column, SORTS, "--sort takes " + ", ".join(SORTS))
 
 
 def data_names(inputs: Sequence[Mapping[str, Any]]) -> dict[str, str]:
