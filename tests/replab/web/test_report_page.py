@@ -114,6 +114,25 @@ def test_a_class_called_script_is_only_a_name(browser, classifier, tmp_path):
     assert not browser.all("img[src=x]")
 
 
+def test_the_slider_shows_the_samples_of_each_epoch(browser, classifier, tmp_path):
+    import shutil
+
+    from replab.figures.samples import png
+
+    shutil.copytree(classifier.folder, tmp_path / classifier.id)
+    run = api.load_run(classifier.id, tmp_path)
+    kept = {epoch: png(np.full((4, 1, 8, 8), 20 * epoch, np.uint8)) for epoch in (1, 2, 5)}
+    for epoch, data in kept.items():
+        run.record.write_bytes(f"samples/epoch-{epoch:04d}.png", data)
+    write(run.record)
+    browser.open((run.folder / "report.html").as_uri())
+    for place, (epoch, data) in enumerate(kept.items()):
+        script = "arguments[0].value = arguments[1]; arguments[0].dispatchEvent(new Event('input'))"
+        browser.run(script, browser.one("#frame"), place)
+        assert browser.one("#frame-epoch").text == str(epoch)
+        assert browser.one("#frame-image").get_attribute("src").endswith(base64.b64encode(data).decode())
+
+
 @pytest.mark.parametrize("width", [390, 1024, 1440])
 def test_nothing_is_wider_than_the_window(page, width):
     page.resize(width, 900)
