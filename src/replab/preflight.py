@@ -8,6 +8,7 @@ from typing import Any
 
 from replab.data import source
 from replab.data.source import LIVE
+from replab.errors import RunError
 from replab.models import registry
 from replab.settings.choices import augmentation
 from replab.settings.recipe import Recipe
@@ -70,8 +71,12 @@ def is_own_recipe(recipe: Recipe | str | Path | None) -> bool:
 
 
 def weights_path(weights: str, runs: str | Path | None) -> str:
-    """The id of a run as its folder; anything else as it is."""
-    from replab.records.record import runs_folder
+    """A run's id, the beginning of one or `latest` as its folder; anything else as it is."""
+    from replab.records.record import find, runs_folder
 
-    folder = runs_folder(runs) / weights
-    return str(folder) if not Path(weights).exists() and folder.is_dir() else weights
+    if Path(weights).exists() or ":" in weights or not runs_folder(runs).is_dir():
+        return weights
+    try:
+        return str(find(weights, runs_folder(runs)))
+    except RunError:
+        return weights

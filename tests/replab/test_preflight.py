@@ -33,6 +33,10 @@ def test_weights_by_the_id_of_a_run(tmp_path):
     (tmp_path / "cnn-digits-1").mkdir()
     assert requested(weights="cnn-digits-1", runs=tmp_path).weights == str(tmp_path / "cnn-digits-1")
     assert requested(weights="other.pth", runs=tmp_path).weights == "other.pth"
+    for name in ("environment.json", "recipe.toml"):
+        (tmp_path / "cnn-digits-1" / name).write_text("")
+    for name in ("cnn-dig", "latest"):
+        assert requested(weights=name, runs=tmp_path).weights == str(tmp_path / "cnn-digits-1")
 
 
 def test_a_builder_needs_no_name_but_its_data_does():

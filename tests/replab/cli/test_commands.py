@@ -262,6 +262,13 @@ def test_settings_that_need_the_model_or_the_images_to_be_refused(refuses, in_tm
     assert says in refuses("run", *words)
 
 
+def test_lr_find_needs_two_steps(replab, in_tmp):
+    code, out, err = replab("lr-find", "mlp", "--steps", 1)
+    assert (code, out) == (2, "")
+    assert err == "replab: --steps must be at least 2, got 1; 100 is the default\n"
+    assert not list(in_tmp.iterdir())
+
+
 def test_cuda_where_there_is_none(refuses, monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     said = refuses("run", "mlp", "--device", "cuda")
