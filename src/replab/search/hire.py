@@ -38,6 +38,10 @@ def settle(workers: Workers, experiment: Experiment, cost: Cost, events: Events)
             events.message(f"--workers {wanted} is not used: {reason}")
         return ALONE
     at_once = min(recipe.search.batch, wanted_trials(recipe))
+    if workers.engine == "ray":
+        from replab.search.engines.ray import check_address
+
+        check_address(workers.address or os.environ.get("RAY_ADDRESS"))
     if workers.engine != "processes":
         return replace(workers, count=min(wanted or at_once, at_once))
     free = fits(cost.memory_bytes)

@@ -6,6 +6,7 @@ A job is plain values, and so is what comes of it, so that both can travel as te
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple, Protocol
@@ -34,6 +35,8 @@ class Workers:
         text = str(count).strip()
         if text != "auto" and not (text.isdecimal() and int(text) > 0):
             raise RecipeError(f"--workers must be auto or a whole number of at least 1, got {count!r}; leave it out")
+        if engine_name == "ray" and importlib.util.find_spec("ray") is None:
+            raise RunError("--engine ray needs Ray, which is not installed; pip install 'replab[ray]'")
         if address is not None and engine_name != "ray":
             raise RecipeError(f"--ray-address needs --engine ray, got --engine {engine_name}")
         return cls(None if text == "auto" else int(text), engine_name, address)

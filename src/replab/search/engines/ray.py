@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import importlib.metadata
-import importlib.util
 import os
+import socket
 import tempfile
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
@@ -18,14 +18,11 @@ from replab.records.trial import Trial
 from replab.search.engines.base import ATTEMPTS, Done, Job, engine, lost
 from replab.search.work import Work
 
-INSTALL = "--engine ray needs Ray, which is not installed; pip install 'replab[ray]'"
 ANSWER = 10  # seconds within which a cluster must answer
 
 
 @engine
 def ray(work: Work, count: int, address: str | None = None) -> RayCluster:
-    if importlib.util.find_spec("ray") is None:
-        raise RunError(INSTALL)
     return RayCluster(work, count, address or os.environ.get("RAY_ADDRESS") or None)
 
 
@@ -54,8 +51,6 @@ class Actor:
         self.work = received({**sent, "folder": str(place), "model": model})
 
     def run(self, job: dict[str, Any]) -> dict[str, Any]:
-        import socket
-
         from replab.search.engines.worker import Sender
         from replab.search.one_trial import one_trial
 
@@ -129,20 +124,25 @@ class RayCluster:
             self.library.shutdown()
 
 
+def check_address(address: str | None) -> None:
+    """Refuse one where nothing answers."""
+    if address is None or address in ("auto", "local"):
+        return
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    try:
+        socket.create_connection((host, int(port)), timeout=ANSWER).close()
+    except (OSError, ValueError) as error:
+        raise RunError(f"no Ray cluster answers at {address} ({error}); ray start --head starts one") from None
+
+
 def connect(address: str | None) -> None:
     """A cluster that is running, or one of this machine alone. An address where nothing answers is refused at once."""
     import logging
-    import socket
     import warnings
 
     import ray as library
 
-    if address is not None and address not in ("auto", "local"):
-        host, _, port = address.removeprefix("ray://").rpartition(":")
-        try:
-            socket.create_connection((host, int(port)), timeout=ANSWER).close()
-        except (OSError, ValueError) as error:
-            raise RunError(f"no Ray cluster answers at {address} ({error}); ray start --head starts one") from None
+    check_address(address)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:

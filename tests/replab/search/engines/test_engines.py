@@ -165,7 +165,8 @@ def test_the_same_bytes_on_ray(model, alone, tmp_path):
     assert "node " in (run.folder / "events.jsonl").read_text()
 
 
-def test_ctrl_c_ends_all_workers_and_another_number_goes_on(model, alone, tmp_path):
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+def test_an_ended_coordinator_leaves_no_worker_and_another_number_goes_on(how, model, alone, tmp_path):
     recipe = tmp_path / "recipe.toml"
     recipe.write_text(Recipe(model=model).replace(**SETTINGS).to_toml())
     runs = tmp_path / "runs"
@@ -177,14 +178,19 @@ def test_ctrl_c_ends_all_workers_and_another_number_goes_on(model, alone, tmp_pa
     while process.poll() is None and not list(runs.glob("*/study.jsonl")):
         time.sleep(0.01)
     children = children_of(process.pid)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(how)
     _, err = process.communicate()
-    assert process.returncode == 130, err
+    assert process.returncode == (130 if how == signal.SIGINT else -how), err
     assert "Traceback" not in err
     assert len(children) == 2
-    assert not [child for child in children if alive(child)]
+    for _ in range(1000):
+        if not any(map(alive, children)):
+            break
+        time.sleep(0.01)
+    assert not any(map(alive, children))
     (folder,) = runs.glob("*")
-    assert hashes(api.resume(folder, workers=4, quiet=True).folder) == alone
+    workers = 1 if how == signal.SIGKILL else 3
+    assert hashes(api.resume(folder, workers=workers, quiet=True).folder) == alone
 
 
 def children_of(pid):
@@ -219,12 +225,31 @@ def test_what_cannot_be_is_refused(asked, said):
     assert isinstance(error.value, RecipeError) or "engine" in said
 
 
-def test_ray_is_refused_in_one_line_where_it_cannot_be(work, monkeypatch):
+def test_ray_is_refused_in_one_line_where_it_cannot_be(tmp_path, monkeypatch):
     with pytest.raises(RunError, match=r"^no Ray cluster answers at 127.0.0.1:1 \(.*\); ray start --head starts one$"):
-        hire(work, Workers(2, "ray", "127.0.0.1:1"))
+        api.run("mlp", runs=tmp_path, workers=Workers(2, "ray", "127.0.0.1:1"), quiet=True, fast=True)
+    assert not list(tmp_path.iterdir())
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(RunError, match=r"pip install 'replab\[ray\]'$"):
-        hire(work, Workers(2, "ray"))
+        Workers.asked(2, "ray")
+
+
+def test_more_workers_than_memory_has_room_for(work, monkeypatch):
+    from replab.search import hire as hiring
+    from replab.training import cost
+
+    monkeypatch.setattr(hiring, "fits", lambda each: 1)
+    measured = cost.measure(work.learner)
+    with pytest.raises(RunError, match=r"^--workers 3 needs about .* GiB, more than is free: 1 fit; --workers 1$"):
+        hiring.settle(Workers(3), work.learner, measured, Events())
+    assert hiring.settle(Workers(), work.learner, measured, Events()).count == 1
+
+
+def test_a_model_without_a_search_says_so(tmp_path):
+    heard = Heard()
+    settings = {"lr": 1e-3, "epochs": 1, "limit": 40, "params": {"widths": [4]}}
+    api.run("mlp", runs=tmp_path, workers=2, events=Events(heard), **settings)
+    assert any("nothing to search for: workers have nothing to do" in e.facts.get("text", "") for e in heard)
 
 
 def test_a_lost_node_changes_nothing(work, expected):
