@@ -151,7 +151,8 @@ class ClosedForm(Head):
             }
             times = {"train_seconds": perf_counter() - started, "images": float(len(train))}
             loop.check_finite(row, epoch)
-            loop.watched(self, model, recipe, train, watch or {}, row, times)
+            watched = loop.watching(self, model, recipe, train, watch or {})
+            loop.look(self, model, watched, row, times)
             yield row, times
 
 

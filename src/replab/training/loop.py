@@ -17,7 +17,7 @@ from replab.models.adapt import freezing
 from replab.records.events import Events
 from replab.settings.recipe import Recipe, derive_seed
 from replab.training import schedules
-from replab.training.evaluate import Evaluation, to_backend
+from replab.training.evaluate import evaluate, to_backend
 
 Row = dict[str, float]  # numbers that must repeat
 Times = dict[str, float]  # seconds and counts that will not
@@ -36,8 +36,9 @@ class Learner(Protocol):
     def backend(self) -> Backend: ...
     @property
     def device(self) -> str: ...
-    def batches(self, images: Images, model: Any, recipe: Recipe, *, shuffled: bool = ...) -> Batches: ...
-    def evaluate(self, model: Any, images: Images, recipe: Recipe, *, trained_on: Images) -> Evaluation: ...
+    def batches(
+        self, images: Images, model: Any, recipe: Recipe, *, trained_on: Images | None = ..., shuffled: bool = ...
+    ) -> Batches: ...
 
 
 def fit(
@@ -58,6 +59,7 @@ def fit(
     assert recipe.lr is not None
     assert recipe.epochs is not None
     batches = learner.batches(train, model, recipe, shuffled=True)
+    watched = watching(learner, model, recipe, train, watch)
     total = recipe.epochs * len(batches)
     last = recipe.last_epoch or recipe.epochs
     with events.span("train", last, first_epoch - 1):
@@ -75,7 +77,7 @@ def fit(
             row = {"epoch": float(epoch), "lr": rate, **averages(logs, sizes, "train_")}
             times = {"train_seconds": perf_counter() - started, "images": float(sum(sizes))}
             check_finite(row, epoch)
-            watched(learner, model, recipe, train, watch, row, times)
+            look(learner, model, watched, row, times)
             yield row, times
 
 
@@ -141,17 +143,16 @@ def check_finite(row: Row, epoch: int) -> None:
         )
 
 
-def watched(
-    learner: Learner,
-    model: Any,
-    recipe: Recipe,
-    train: Images,
-    watch: Mapping[str, Images],
-    row: Row,
-    times: Times,
-) -> None:
+def watching(
+    learner: Learner, model: Any, recipe: Recipe, train: Images, watch: Mapping[str, Images]
+) -> dict[str, Batches]:
+    """The batches of the images that are watched, made once for all epochs."""
+    return {name: learner.batches(images, model, recipe, trained_on=train) for name, images in watch.items()}
+
+
+def look(learner: Learner, model: Any, watched: Mapping[str, Batches], row: Row, times: Times) -> None:
     """Add to an epoch's row what the model does on the images that are watched."""
-    for name, images in watch.items():
-        seen = learner.evaluate(model, images, recipe, trained_on=train)
+    for name, batches in watched.items():
+        seen = evaluate(model, learner.task, batches, learner.backend, learner.device)
         row |= {f"{name}_{key}": value for key, value in seen.metrics.items()}
         times[f"{name}_seconds"] = seen.seconds

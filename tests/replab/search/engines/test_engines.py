@@ -21,7 +21,7 @@ from replab.settings.recipe import Recipe
 from replab.training.prepare import prepare
 
 NET = """
-import os, signal, torch
+import os, signal, time, torch
 from torch import nn
 
 class Deadly(nn.Module):
@@ -31,6 +31,7 @@ class Deadly(nn.Module):
         if fuses and torch.is_grad_enabled():
             os.remove(os.path.join(os.environ["FUSES"], fuses[0]))
             os.kill(os.getpid(), signal.SIGKILL)
+        time.sleep(float(os.environ.get("SLOW", 0)))
         return x
 
 def build(image, hidden=8):
@@ -252,8 +253,9 @@ def test_a_model_without_a_search_says_so(tmp_path):
     assert any("nothing to search for: workers have nothing to do" in e.facts.get("text", "") for e in heard)
 
 
-def test_a_lost_node_changes_nothing(work, expected):
-    """The node that runs two trials is removed when the first of them has ended and the other has not."""
+def test_a_lost_node_changes_nothing(work, expected, monkeypatch):
+    """The node that runs the trials is removed when the first has ended, and the last has just begun."""
+    monkeypatch.setenv("SLOW", "0.1")  # seconds per batch, in the workers
     from ray.cluster_utils import Cluster
 
     cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
@@ -263,8 +265,8 @@ def test_a_lost_node_changes_nothing(work, expected):
         crew = hire(work, Workers(2, "ray", cluster.address))
         results = crew.run(JOBS, Events(heard := Heard()))
         first = next(results)
-        cluster.add_node(num_cpus=2)
         cluster.remove_node(doomed, allow_graceful=False)
+        cluster.add_node(num_cpus=2)
         found = [first.trial, *(done.trial for done in results)]
         assert sorted(found, key=lambda t: t.number) == expected
         assert any("was lost" in e.facts.get("text", "") for e in heard)
