@@ -199,23 +199,18 @@ def train(record: Record, learner: Experiment, recipe: Recipe, clock: Clock, eve
         return
     lib = learner.backend.lib
     model = learner.model(recipe)
-    optimizers = learner.optimizers(model, recipe)
+    state = learner.state(model, recipe)
     saved = record.checkpoint(lambda path: lib.load(path, weights_only=True), events.message)
     rows: list[Any] = []
     if saved is not None:
-        state, rows = saved  # a row without its checkpoint is made again
-        model.load_state_dict(state["model"])
-        for part, optimizer_state in state["optimizers"].items():
-            optimizers[part].load_state_dict(optimizer_state)
+        values, rows = saved  # a row without its checkpoint is made again
+        state.restore(values)
     watch = {"test": learner.data.test}
-    for row, times in learner.fit(
-        model, recipe, watch=watch, optimizers=optimizers, first_epoch=len(rows) + 1, events=events
-    ):
+    for row, times in learner.fit(model, recipe, watch=watch, state=state, first_epoch=len(rows) + 1, events=events):
         rows.append(row)
         record.write_lines("epochs.jsonl", rows)
         keep_samples(record, model, recipe, len(rows))
-        states = {part: optimizer.state_dict() for part, optimizer in optimizers.items()}
-        record.write_checkpoint({"model": model.state_dict(), "optimizers": states}, rows, lib.save)
+        record.write_checkpoint(state.values(), rows, lib.save)
         seconds = sum(value for key, value in times.items() if key.endswith("seconds"))
         events.tell("epoch", epoch=len(rows), total=recipe.last_epoch, row=row, seconds=seconds, times=times)
         if recipe.schedule == "constant" and clock.is_over() and len(rows) < (recipe.last_epoch or 0):

@@ -62,8 +62,6 @@ def repeat(recipe: Recipe) -> tuple[str, dict[str, float]]:
         model,
         experiment.recipe,
         watch={"test": learner.data.test},
-        optimizers=learner.optimizers(model, experiment.recipe),
-        first_epoch=1,
         events=events,
     )
     row, _ = next(iter(rows))

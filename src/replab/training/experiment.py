@@ -26,6 +26,7 @@ from replab.settings.recipe import Recipe
 from replab.training import loop, optimizers
 from replab.training.evaluate import Evaluation, evaluate
 from replab.training.loop import Row, Times
+from replab.training.state import State
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,6 +153,10 @@ class Experiment:
                 group["betas"] = self.task.betas
         return made
 
+    def state(self, model: Any, recipe: Recipe | None = None) -> State:
+        """Of a training of this model that begins."""
+        return State(model, self.optimizers(model, recipe))
+
     def fit(
         self,
         model: Any,
@@ -159,18 +164,17 @@ class Experiment:
         *,
         train: Images | None = None,
         watch: Mapping[str, Images] | None = None,
-        optimizers: Mapping[str, Any] | None = None,
+        state: State | None = None,
         first_epoch: int = 1,
         events: Events | None = None,
     ) -> Iterator[tuple[Row, Times]]:
-        """One row per epoch, as loop.fit says."""
+        """One row per epoch, as loop.fit says. `state`: this model's, where its training continues."""
         recipe = recipe or self.recipe
         return loop.fit(
             self,
-            model,
+            self.state(model, recipe) if state is None else state,
             recipe,
             self.data.train if train is None else train,
-            self.optimizers(model, recipe) if optimizers is None else optimizers,
             watch=watch or {},
             first_epoch=first_epoch,
             events=events or Events(),

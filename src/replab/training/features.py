@@ -32,6 +32,7 @@ from replab.settings.searched import RECIPE_KEYS
 from replab.training import feature_cache, loop
 from replab.training.experiment import Experiment
 from replab.training.loop import Row, Times
+from replab.training.state import State
 
 BATCH = 128  # images at a time; fixed, so that rows do not depend on where a pass began
 
@@ -135,7 +136,7 @@ class ClosedForm(Head):
         *,
         train: Images | None = None,
         watch: Mapping[str, Images] | None = None,
-        optimizers: Mapping[str, Any] | None = None,
+        state: State | None = None,
         first_epoch: int = 1,
         events: Events | None = None,
     ) -> Iterator[tuple[Row, Times]]:

@@ -18,6 +18,7 @@ from replab.records.events import Events
 from replab.settings.recipe import Recipe, derive_seed
 from replab.training import schedules
 from replab.training.evaluate import evaluate, to_backend
+from replab.training.state import State
 
 Row = dict[str, float]  # numbers that must repeat
 Times = dict[str, float]  # seconds and counts that will not
@@ -43,10 +44,9 @@ class Learner(Protocol):
 
 def fit(
     learner: Learner,
-    model: Any,
+    state: State,
     recipe: Recipe,
     train: Images,
-    optimizers: Mapping[str, Any],
     *,
     watch: Mapping[str, Images],  # evaluated after each epoch, never learned from
     first_epoch: int = 1,
@@ -58,6 +58,7 @@ def fit(
     """
     assert recipe.lr is not None
     assert recipe.epochs is not None
+    model = state.model
     batches = learner.batches(train, model, recipe, shuffled=True)
     watched = watching(learner, model, recipe, train, watch)
     total = recipe.epochs * len(batches)
@@ -71,7 +72,7 @@ def fit(
             started, logs, sizes = perf_counter(), [], []
             for index, batch in enumerate(events.each(batches.epoch(epoch), "epoch", len(batches))):
                 step = (epoch - 1) * len(batches) + index
-                logs.append(train_step(learner, model, batch, optimizers, recipe, step, total))
+                logs.append(train_step(learner, model, batch, state.optimizers, recipe, step, total))
                 sizes.append(len(batch.index))
             rate = schedules.rate(recipe.schedule, epoch * len(batches) - 1, total, recipe.lr)
             row = {"epoch": float(epoch), "lr": rate, **averages(logs, sizes, "train_")}

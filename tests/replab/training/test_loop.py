@@ -15,6 +15,7 @@ from replab.settings.recipe import Recipe
 from replab.tasks.classify import Classify
 from replab.training.experiment import Experiment
 from replab.training.loop import Diverged, averages, train_step
+from replab.training.state import State
 
 TORCH = backends.get("torch")
 
@@ -36,10 +37,10 @@ def recipe_of(**changes):
     return Recipe(**{"lr": 1e-2, "epochs": 3, "batch_size": 32, **changes})
 
 
-def start(recipe, images, model=None, task=None, opts=None, **more):
+def start(recipe, images, model=None, task=None, **more):
     model, experiment = model or small_net(), learner(recipe, images, task)
-    opts = opts or experiment.optimizers(model)
-    return model, opts, experiment.fit(model, optimizers=opts, **more)
+    state = experiment.state(model)
+    return model, state, experiment.fit(model, state=state, **more)
 
 
 def same(one, two):
@@ -98,9 +99,9 @@ def test_same_seed_same_rows(digits, backend):
         model = layers.Sequential(layers.Flatten(), layers.Linear(64, 16), layers.Dropout(0.5), layers.Linear(16, 10))
         task = Classify(chosen.lib, 10)
         experiment = dataclasses.replace(learner(recipe, digits.train, task), backend=chosen)
-        opts = experiment.optimizers(model)
+        state = experiment.state(model)
         chosen.lib.rand(seed % 7 + 1)  # what was drawn before must not matter
-        return [row for row, _ in experiment.fit(model, optimizers=opts)]
+        return [row for row, _ in experiment.fit(model, state=state)]
 
     assert rows(1) == rows(1)
     assert rows(1) != rows(2)
@@ -119,23 +120,22 @@ def test_same_seed_same_rows(digits, backend):
 @pytest.mark.parametrize("stop", [1, 2])
 def test_resumed_is_as_straight_through(digits, tmp_path, settings, stop):
     recipe = recipe_of(**settings)
-    straight, straight_opts, rows = start(recipe, digits.train, watch={"test": digits.test})
+    straight, straight_state, rows = start(recipe, digits.train, watch={"test": digits.test})
     expected = [row for row, _ in rows]
 
-    model, opts, rows = start(recipe, digits.train, watch={"test": digits.test})
+    _, state, rows = start(recipe, digits.train, watch={"test": digits.test})
     found = [next(rows)[0] for _ in range(stop)]
-    torch.save({"model": model.state_dict(), "opt": opts["model"].state_dict()}, tmp_path / "c.pt")
+    torch.save(state.values(), tmp_path / "c.pt")
     rows.close()
 
     torch.manual_seed(99)  # another process has drawn other numbers
     saved = torch.load(tmp_path / "c.pt", weights_only=True)
-    model, opts, rows = start(recipe, digits.train, small_net(5), watch={"test": digits.test}, first_epoch=stop + 1)
-    model.load_state_dict(saved["model"])
-    opts["model"].load_state_dict(saved["opt"])
+    model, state, rows = start(recipe, digits.train, small_net(5), watch={"test": digits.test}, first_epoch=stop + 1)
+    state.restore(saved)
     found += [row for row, _ in rows]
     assert found == expected
     assert same(model.state_dict(), straight.state_dict())
-    ours, theirs = opts["model"].state_dict()["state"], straight_opts["model"].state_dict()["state"]
+    ours, theirs = (s.values()["optimizers"]["model"]["state"] for s in (state, straight_state))
     kept = [(i, key) for i in theirs for key in theirs[i] if theirs[i][key] is not None]  # moments and step counts
     assert kept
     assert all(torch.equal(ours[i][key], theirs[i][key]) for i, key in kept)
@@ -162,7 +162,7 @@ def gradients(digits, **clip):
     nn.init.constant_(model[1].weight, 1.0)
     nn.init.zeros_(model[1].bias)
     probe = Probe(model.parameters())
-    list(start(recipe, digits.train, model, opts={"model": probe})[2])
+    list(learner(recipe, digits.train).fit(model, state=State(model, {"model": probe})))
     return probe.seen[0]
 
 
