@@ -3,7 +3,8 @@
 from hypothesis import strategies as st
 
 from replab.settings.choices import BACKENDS, CHOOSE, LOSSES, OPTIMIZERS, SCHEDULES, names
-from replab.settings.recipe import Recipe, Search
+from replab.settings.recipe import Recipe
+from replab.settings.search import Search
 from replab.settings.values import NUMBER, RANGE, SWITCH, TABLE, TEXT, TIME, WHOLE, WORDS
 
 SPECIAL = {"normalise": "half", "device": "cuda:1", "search.lr": (1e-4, 1e-2)}

@@ -4,7 +4,8 @@ import pytest
 
 from replab.errors import ReplabError, UnknownName
 from replab.preflight import check, requested
-from replab.settings.recipe import Recipe, Search
+from replab.settings.recipe import Recipe
+from replab.settings.search import Search
 
 
 def test_settings_go_on_top_of_a_recipe():

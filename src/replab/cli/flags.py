@@ -9,8 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from replab.cli.names import datasets, of_choices
-from replab.settings.recipe import GROUPS, all_settings
-from replab.settings.setting import Setting
+from replab.settings.recipe import all_settings
+from replab.settings.setting import GROUPS, Setting
 from replab.settings.values import SWITCH
 
 PREFIX = "setting_"

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 
 from replab.data.images import Images
-from replab.settings.recipe import Search, derive_seed
+from replab.settings.recipe import derive_seed
+from replab.settings.search import Search
 
 
 def split_for_search(train: Images, search: Search, seed: int) -> tuple[Images, Images]:

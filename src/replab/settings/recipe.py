@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 import tomllib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -14,60 +13,21 @@ from replab.errors import RecipeError, ReplabError, UnknownName
 from replab.settings import choices
 from replab.settings.command import command
 from replab.settings.rules import broken_rules
-from replab.settings.setting import Setting, setting, settings_of
+from replab.settings.search import Search
+from replab.settings.setting import (
+    DATA,
+    FINE_TUNING,
+    MACHINE,
+    MODEL,
+    TRAINING,
+    Setting,
+    read_fields,
+    setting,
+    settings_of,
+)  # fmt: skip
 
 FORMAT = 3  # of recipe files; those of format 1 carry no number
 BEFORE_BATCHES = {"batch": 1, "threads": 0}  # what formats 1 and 2, which have no such keys, mean by [search]
-
-MODEL, DATA, TRAINING, SEARCH = "Model", "Data", "Training", "Search"
-FINE_TUNING, MACHINE = "Fine-tuning", "Seed, machine and time"
-GROUPS = (DATA, TRAINING, SEARCH, MODEL, FINE_TUNING, MACHINE)  # the panels of --help, in order
-
-
-@dataclass(frozen=True)
-class Search:
-    """How hyperparameters are searched for. The defaults are those of the notes, with pruning and a TPE sampler."""
-
-    trials: int = setting(20, "trials of the search", SEARCH, at_least=1, flag="--trials")
-    max_epochs: int = setting(50, "longest training of a trial", SEARCH, at_least=1, unit="epochs")
-    patience: int = setting(
-        5, "a trial stops after this many epochs without a better validation loss", SEARCH, at_least=1, unit="epochs"
-    )
-    fraction: float = setting(
-        0.2, "share of the training images to search on, validation included", SEARCH, above=0, at_most=1
-    )
-    validation: float = setting(0.2, "share of those to validate on", SEARCH, above=0, below=1)
-    min_validation: int = setting(
-        300, "on small data sets, both shares grow until there are this many validation images", SEARCH,
-        at_least=1, unit="images",
-    )  # fmt: skip
-    prune: bool = setting(True, "stop trials early that fall behind the others", SEARCH)
-    choose: str = setting(
-        "one-standard-error", "which trial wins: a small learning rate within one standard error of the best, or best",
-        SEARCH, choices=choices.CHOOSE, way_out="best is the protocol of the notes",
-    )  # fmt: skip
-    lr: tuple[float, float] = setting(
-        (math.exp(-10), math.exp(-4)), "range of learning rates, on a logarithmic scale", SEARCH, flag="--lr-range"
-    )
-    space: Mapping[str, Any] = setting(
-        dict, "search another setting or model parameter too: weight_decay=[1e-5,1e-2]", SEARCH, flag="--search"
-    )
-    batch: int = setting(
-        4, "trials asked for at once, which workers may run side by side; their number changes no result", SEARCH,
-        at_least=1, unit="trials", flag="--search-batch", way_out="1 asks for each trial after the one before",
-    )  # fmt: skip
-    threads: int = setting(
-        1, "threads of each trial, because another number rounds otherwise; 0: as many as the machine gives", SEARCH,
-        at_least=0, at_most=1024, flag="--search-threads",
-    )  # fmt: skip
-
-    def __post_init__(self) -> None:
-        _read_fields(self, settings_of(Search, "search"))
-        low, high = self.lr
-        if not 0 < low < high < math.inf:
-            raise RecipeError(
-                f"search.lr must be [low, high] with 0 < low < high, got {[low, high]}; the default is e^-10 to e^-4"
-            )
 
 
 @dataclass(frozen=True)
@@ -182,7 +142,7 @@ class Recipe:
     search: Search = field(default_factory=Search)
 
     def __post_init__(self) -> None:
-        _read_fields(self, settings_of(Recipe))
+        read_fields(self, settings_of(Recipe))
         if not isinstance(self.search, Search):
             raise RecipeError(f"search must be a table of its own, [search], got {self.search!r}")
         for broken in broken_rules(self):
@@ -282,14 +242,6 @@ def derive_seed(seed: int, *parts: int) -> int:
     import numpy as np
 
     return int(np.random.SeedSequence([seed, *parts]).generate_state(1, np.uint64)[0] >> 1)
-
-
-def _read_fields(instance: Any, settings: Mapping[str, Setting]) -> None:
-    """Bring every field to its setting's type; refuse what is out of bounds. A default is in order as it is."""
-    for name, declared in settings.items():
-        value = getattr(instance, name)
-        if value is not declared.default:
-            object.__setattr__(instance, name, declared.read(value))
 
 
 def _refuse_unknown(changes: Mapping[str, Any], cls: Any, prefix: str) -> None:

@@ -7,6 +7,7 @@ import difflib
 import math
 import re
 import types
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, get_args, get_type_hints
@@ -16,6 +17,10 @@ from replab.settings import choices as choosing
 from replab.settings.choices import Choices
 from replab.settings.text import parse_settings
 from replab.settings.values import OF_ANNOTATION, SWITCH, TABLE, TEXT, TIME, WHOLE, ValueType, read
+
+MODEL, DATA, TRAINING, SEARCH = "Model", "Data", "Training", "Search"
+FINE_TUNING, MACHINE = "Fine-tuning", "Seed, machine and time"
+GROUPS = (DATA, TRAINING, SEARCH, MODEL, FINE_TUNING, MACHINE)  # the panels of --help, in order
 
 
 @dataclass(frozen=True)
@@ -187,3 +192,11 @@ def _complete(f: dataclasses.Field[Any], hint: Any, table: str) -> Setting:
         flag=declared.flag or "--" + f.name.replace("_", "-"),
         label=declared.label or key.replace(".", " ").replace("_", " "),
     )
+
+
+def read_fields(instance: Any, settings: Mapping[str, Setting]) -> None:
+    """Bring every field to its setting's type; refuse what is out of bounds. A default is in order as it is."""
+    for name, declared in settings.items():
+        value = getattr(instance, name)
+        if value is not declared.default:
+            object.__setattr__(instance, name, declared.read(value))

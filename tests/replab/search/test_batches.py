@@ -12,7 +12,8 @@ from replab.search.engines.base import Done
 from replab.search.engines.in_process import InProcess
 from replab.search.one_trial import one_trial
 from replab.search.trials import search
-from replab.settings.recipe import Recipe, Search
+from replab.settings.recipe import Recipe
+from replab.settings.search import Search
 
 SPACE = {"weight_decay": [1e-5, 1e-2], "hidden": [4, 9], "activation": ["relu", "gelu", "tanh"], "dropout": [0.0, 0.5]}
 

@@ -24,7 +24,8 @@ from replab.search.engines.in_process import InProcess
 from replab.search.one_trial import one_trial
 from replab.search.stopping import behind_median, on_course
 from replab.search.trials import search
-from replab.settings.recipe import Recipe, Search
+from replab.settings.recipe import Recipe
+from replab.settings.search import Search
 from replab.settings.searched import apply, check_space
 from replab.settings.searched import searched as space_of
 from replab.training import prepare as setup

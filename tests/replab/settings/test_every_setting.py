@@ -8,7 +8,8 @@ from example_settings import another_value, with_value
 
 from replab.errors import RecipeError
 from replab.settings.choices import names
-from replab.settings.recipe import Recipe, Search, all_settings, value_of
+from replab.settings.recipe import Recipe, all_settings, value_of
+from replab.settings.search import Search
 from replab.settings.values import NUMBER, RANGE, SWITCH, TABLE, TEXT, TIME, WHOLE, WORDS
 
 SETTINGS = all_settings()
