@@ -111,8 +111,8 @@ class Adversarial(Task):
         walks = samples.between(np.random.default_rng(1).standard_normal((8, model.latent), dtype=np.float32), 8)
         label = np.zeros(len(walks), np.int64) if model.labels else None
         arrays["interpolation"] = samples.made(model, model.generate, walks, label)
-        beside = spread(real.pixels, real.labels if model.labels else None)
-        return {"diversity": spread(drawn, told) / max(beside, 1e-9)}, arrays
+        beside = samples.spread(real.pixels, real.labels if model.labels else None)
+        return {"diversity": samples.spread(drawn, told) / max(beside, 1e-9)}, arrays
 
     @classmethod
     def section(cls, values: Values) -> Lines:
@@ -150,11 +150,3 @@ def frozen(module: Any) -> Iterator[None]:
     finally:
         for p in params:
             p.requires_grad_(True)
-
-
-def spread(pixels: np.ndarray, labels: np.ndarray | None = None) -> float:
-    """Root mean squared distance from the mean image, or from that of the image's own class."""
-    points = pixels.reshape(len(pixels), -1).astype(np.float64)
-    groups = [points] if labels is None else [points[labels == c] for c in np.unique(labels)]
-    squares = sum(float(((group - group.mean(0)) ** 2).sum()) for group in groups)
-    return float(np.sqrt(squares / max(1, len(points) - len(groups))))

@@ -99,3 +99,11 @@ def between(points: np.ndarray, steps: int) -> np.ndarray:
     share = np.linspace(0, 1, steps, dtype=np.float32)[None, :, None]
     walks = points[:half, None] * (1 - share) + points[half : 2 * half, None] * share  # (half, steps, latent)
     return walks.reshape(half * steps, -1).astype(np.float32)
+
+
+def spread(pixels: np.ndarray, labels: np.ndarray | None = None) -> float:
+    """Root mean squared distance from the mean image, or from that of the image's own class."""
+    points = pixels.reshape(len(pixels), -1).astype(np.float64)
+    groups = [points] if labels is None else [points[labels == c] for c in np.unique(labels)]
+    squares = sum(float(((group - group.mean(0)) ** 2).sum()) for group in groups)
+    return float(np.sqrt(squares / max(1, len(points) - len(groups))))

@@ -17,7 +17,8 @@ from replab.data.images import ImageSpec
 from replab.errors import RecipeError
 from replab.models.registry import MODELS
 from replab.settings.recipe import Recipe
-from replab.tasks.adversarial import Adversarial, failure, spread
+from replab.tasks import samples
+from replab.tasks.adversarial import Adversarial, failure
 from replab.training import prepare as setup
 from replab.training.loop import Diverged
 from replab.training.lr_find import lr_find
@@ -168,7 +169,7 @@ def test_one_picture_a_class_is_a_collapse_too(digits, monkeypatch):
     model, _ = model_and_batch()
     monkeypatch.setattr(model, "generate", lambda z, y: (y / 5 - 1.0)[:, None, None, None].expand(-1, 1, 8, 8))
     metrics, arrays = Adversarial(torch).conclude(model.eval(), None, digits, {}, {}, 16)
-    assert spread(arrays["samples"]) > 100  # classes differ, images of a class do not
+    assert samples.spread(arrays["samples"]) > 100  # classes differ, images of a class do not
     assert metrics["diversity"] == pytest.approx(0, abs=1e-9)
 
 
@@ -183,8 +184,8 @@ def test_diversity_is_beside_training_images_of_all_classes(digits):
 
 def test_spread_by_hand():
     pixels = np.array([0, 4, 10, 10], np.uint8).reshape(4, 1, 1, 1)
-    assert spread(pixels) == pytest.approx(np.sqrt((36 + 4 + 16 + 16) / 3))
-    assert spread(pixels, np.array([0, 0, 1, 1])) == pytest.approx(np.sqrt((4 + 4) / 2))
+    assert samples.spread(pixels) == pytest.approx(np.sqrt((36 + 4 + 16 + 16) / 3))
+    assert samples.spread(pixels, np.array([0, 0, 1, 1])) == pytest.approx(np.sqrt((4 + 4) / 2))
 
 
 @pytest.mark.parametrize(("side", "stages"), [(64, 4), (32, 3), (28, 2), (8, 1)])
