@@ -19,6 +19,7 @@ TASKS: Choices = ("auto", task)
 LOSSES: Choices = ("cross-entropy", "squared-error")
 BACKENDS: Choices = ("torch", "mytorch")
 CHOOSE: Choices = ("one-standard-error", "best")
+AVERAGES: Choices = ("none", "ema", "lookahead")
 METRICS: Choices = ("cosine", "euclidean")
 FITTED_HEADS = ("logistic", "knn")  # fitted in one step on features, without epochs
 HEADS: Choices = ("linear", "mlp", *FITTED_HEADS)

@@ -101,6 +101,14 @@ class Recipe:
         searchable=True,
         way_out="0 turns it off",
     )
+    average: str = setting(
+        "none", "keep an average of the weights over the steps: beside the training, or fed back to it", TRAINING,
+        choices=choices.AVERAGES, label="weight averaging", way_out="none turns it off",
+    )  # fmt: skip
+    average_decay: float | None = setting(
+        None, "share of the average that each step keeps; left out: 0.999 of ema, 0.95 of lookahead", TRAINING,
+        at_least=0, below=1, way_out="leave it out for the usual one",
+    )  # fmt: skip
     pretrained: bool = setting(False, "start from published ImageNet weights", FINE_TUNING)
     weights: str = setting("", "start from these weights: a .safetensors or .pth file, or an earlier run", FINE_TUNING)
     freeze: bool = setting(False, "train only the head", FINE_TUNING)

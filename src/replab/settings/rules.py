@@ -7,7 +7,17 @@ from typing import Any
 
 from replab.settings.choices import FITTED_HEADS
 
-TORCH_ONLY = ("pretrained", "weights", "freeze", "freeze_until", "unfreeze_every", "lr_backbone", "head", "mup")
+TORCH_ONLY = (
+    "pretrained",
+    "weights",
+    "freeze",
+    "freeze_until",
+    "unfreeze_every",
+    "lr_backbone",
+    "head",
+    "mup",
+    "average",
+)
 
 
 def broken_rules(recipe: Any) -> Iterator[str]:
@@ -36,18 +46,21 @@ def broken_rules(recipe: Any) -> Iterator[str]:
         yield (f"--lr-backbone needs a backbone that is trained, got {recipe.lr_backbone} and --freeze; leave one out")
     if recipe.mup and recipe.optimizer not in ("adam", "adamw"):
         yield f"--mup needs Adam, got --optimizer {recipe.optimizer}; use --optimizer adam"
+    if recipe.average_decay is not None and recipe.average == "none":
+        yield f"--average-decay needs an average, got {recipe.average_decay:g}; give --average ema or lookahead"
     if recipe.head in FITTED_HEADS:
         obstacles = {"no --freeze": not recipe.freeze, "--augment": recipe.augment,
-                     "--no-feature-cache": not recipe.feature_cache}  # fmt: skip
+                     "--no-feature-cache": not recipe.feature_cache, "--average": recipe.average != "none"}  # fmt: skip
         if any(obstacles.values()):
             yield (
                 f"--head {recipe.head} is fitted on the features of a frozen backbone,"
                 f" got {', '.join(word for word, there in obstacles.items() if there)};"
-                " give --freeze, without --augment and --no-feature-cache"
+                " give --freeze, without --augment, --average and --no-feature-cache"
             )
     given = [name for name in TORCH_ONLY if getattr(recipe, name) != type(recipe).__dataclass_fields__[name].default]
+    flags = ["--" + name.replace("_", "-") for name in given]
     if given and recipe.backend != "torch":
-        yield f"{recipe.backend} does not support backbones or muP, got {', '.join(given)}; use --backend torch"
+        yield f"{recipe.backend} does not support {', '.join(flags)}; use --backend torch"
 
 
 def doubts(recipe: Any) -> Iterator[str]:

@@ -24,6 +24,7 @@ from replab.records.events import Events
 from replab.records.record import Record
 from replab.settings.recipe import Recipe
 from replab.training import loop, optimizers
+from replab.training.averaging import Average
 from replab.training.evaluate import Evaluation, evaluate
 from replab.training.loop import Row, Times
 from replab.training.state import State
@@ -155,7 +156,9 @@ class Experiment:
 
     def state(self, model: Any, recipe: Recipe | None = None) -> State:
         """Of a training of this model that begins."""
-        return State(model, self.optimizers(model, recipe))
+        recipe = recipe or self.recipe
+        average = Average(model, recipe.average, recipe.average_decay) if recipe.average != "none" else None
+        return State(model, self.optimizers(model, recipe), average)
 
     def fit(
         self,

@@ -69,11 +69,14 @@ def fit(
             if recipe.unfreeze_every is not None:
                 freezing.open_stages(model, (epoch - 1) // recipe.unfreeze_every)
             freezing.train_mode(model)
+            state.begin_epoch()
             started, logs, sizes = perf_counter(), [], []
             for index, batch in enumerate(events.each(batches.epoch(epoch), "epoch", len(batches))):
                 step = (epoch - 1) * len(batches) + index
                 logs.append(train_step(learner, model, batch, state.optimizers, recipe, step, total))
+                state.after_step(step, total)
                 sizes.append(len(batch.index))
+            state.end_epoch()
             rate = schedules.rate(recipe.schedule, epoch * len(batches) - 1, total, recipe.lr)
             row = {"epoch": float(epoch), "lr": rate, **averages(logs, sizes, "train_")}
             times = {"train_seconds": perf_counter() - started, "images": float(sum(sizes))}

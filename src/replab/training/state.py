@@ -9,17 +9,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from replab.training.averaging import Average
+
 
 @dataclass(eq=False)
 class State:
     model: Any
     optimizers: Mapping[str, Any]  # one per part of the task
+    average: Average | None = None  # of the weights, where the recipe asks for one
 
     def values(self) -> dict[str, Any]:
         """Tensors and plain values, as the backend's save() takes them; they are those of the model, not copies."""
+        average = self.average
         return {
-            "model": self.model.state_dict(),
+            "model": self.model.state_dict() if average is None else average.trained(),
             "optimizers": {part: optimizer.state_dict() for part, optimizer in self.optimizers.items()},
+            **({} if average is None else {"average": average.values()}),
         }
 
     def restore(self, values: Mapping[str, Any]) -> None:
@@ -27,3 +32,20 @@ class State:
         self.model.load_state_dict(values["model"])
         for part, optimizer in values["optimizers"].items():
             self.optimizers[part].load_state_dict(optimizer)
+        if self.average is not None and "average" in values:
+            self.average.restore(values["average"])
+
+    # -- the loop says where it is -----------------------------------------------------------------------------------
+
+    def begin_epoch(self) -> None:
+        if self.average is not None:
+            self.average.hide()
+
+    def after_step(self, step: int, total: int) -> None:
+        if self.average is not None:
+            self.average.update(step, total)
+
+    def end_epoch(self) -> None:
+        """From here on the model is the one to evaluate and keep."""
+        if self.average is not None:
+            self.average.show()

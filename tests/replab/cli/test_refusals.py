@@ -65,7 +65,7 @@ REFUSALS = {  # command → the whole line, or its beginning
     "run mlp --schedule cosine": "--schedule cosine needs to know its length, got no epochs; give --epochs",
     "run mlp --freeze --freeze-until a": "--freeze and --freeze-until cannot be combined, got --freeze-until a;",
     "run mlp --pretrained --weights a.pth": "--pretrained and --weights cannot be combined, got --weights a.pth;",
-    "run mlp --backend mytorch --freeze": "mytorch does not support backbones or muP, got freeze; use --backend torch",
+    "run mlp --backend mytorch --freeze": "mytorch does not support --freeze; use --backend torch",
     "run mlp --backend jax": "backend must be one of torch, mytorch, got 'jax'; the default is torch",
     "run mlp --loss hinge": "loss must be one of cross-entropy, squared-error, got 'hinge'",
     "run mlp --head svm": "head must be one of linear, mlp, logistic, knn, got 'svm'; the default is linear",

@@ -36,7 +36,9 @@ def test_recipes_of_version_0_1_0_load_and_keep_their_values(file):
     assert new.pop("format") == FORMAT
     assert "format" not in old
     old["search"] = {"batch": 1, "threads": 0, **old["search"]}  # as they were searched then
-    assert new == old
+    later = {key: value for key, value in new.items() if key not in old}
+    assert later.items() <= tomllib.loads(Recipe().to_toml()).items()  # settings of later versions are off
+    assert {key: new[key] for key in old} == old
 
 
 def test_a_recipe_without_batches_is_searched_as_it_was():
@@ -93,7 +95,7 @@ def test_a_newer_format_is_refused_in_one_line():
         ("freeze = true\nlr_backbone = 0.1", "--lr-backbone needs a backbone that is trained"),
         ("mup = true\noptimizer = 'sgd'", "--mup needs Adam, got --optimizer sgd; use --optimizer adam"),
         ("head = 'knn'\naugment = ['flip']", "--head knn is fitted on .*, got no --freeze, --augment; give --freeze"),
-        ("backend = 'mytorch'\nmup = true", "mytorch does not support backbones or muP, got mup; use --backend torch"),
+        ("backend = 'mytorch'\nmup = true", "mytorch does not support --mup; use --backend torch"),
     ],
 )
 def test_refused(toml, message):

@@ -114,8 +114,10 @@ def test_same_seed_same_rows(digits, backend):
         {"optimizer": "adamw", "weight_decay": 0.1, "schedule": "one-cycle"},
         {"optimizer": "sgd", "momentum": 0.9, "schedule": "one-cycle", "clip_norm": 1.0},
         {"optimizer": "sgd", "momentum": 0.9, "schedule": "cosine", "label_smoothing": 0.1},
+        {"optimizer": "adam", "average": "ema"},
+        {"optimizer": "sgd", "momentum": 0.9, "average": "lookahead", "average_decay": 0.9},
     ],
-    ids=lambda s: f"{s['optimizer']}-{s.get('schedule', 'constant')}",
+    ids=lambda s: "-".join([s["optimizer"], s.get("schedule", "constant"), s.get("average", "")]),
 )
 @pytest.mark.parametrize("stop", [1, 2])
 def test_resumed_is_as_straight_through(digits, tmp_path, settings, stop):
