@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import base64
 import dataclasses
 import json
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
+
+import numpy as np
 
 from replab.settings.recipe import Recipe
 
@@ -39,6 +43,7 @@ class Entry:
     numerics: int | None = None  # NUMERICS of the code; None: measured before it was kept
     curve: Mapping[str, Sequence[float]] | None = None  # column of epochs.jsonl → one value per epoch
     flops: float | None = None  # of the training, about: 6 · MACs · images · epochs
+    right: str | None = None  # packed(): which test images were answered right, in their order
 
     @property
     def images(self) -> str:
@@ -67,6 +72,19 @@ class Entry:
         if self.stopped_of is not None:
             recipe = published.replace(epochs=self.stopped_of, stop_after=self.epochs)
         return recipe.replace(seed=self.seed, data=self.data, size=self.size or recipe.size, limit=self.limit)
+
+
+def packed(right: np.ndarray) -> str:
+    """One bit per test image as short text: its number, and the bits."""
+    bits = zlib.compress(np.packbits(right).tobytes(), 9)
+    return f"{len(right)}:{base64.b64encode(bits).decode()}"
+
+
+def unpacked(text: str) -> np.ndarray:
+    """Bools, one per test image, as packed() was given them."""
+    count, _, bits = text.partition(":")
+    raw = zlib.decompressobj().decompress(base64.b64decode(bits), max_length=-(-int(count) // 8) + 1)
+    return np.unpackbits(np.frombuffer(raw, np.uint8), count=int(count)).astype(bool)
 
 
 def identity(recipe: Recipe) -> str:

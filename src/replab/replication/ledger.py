@@ -7,9 +7,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from replab.records.seeds import Summary, summarise
+import numpy as np
+
+from replab.records.seeds import Summary, bootstrap, summarise
 from replab.replication import claims
-from replab.replication.entry import FIXED, Entry
+from replab.replication.entry import FIXED, Entry, unpacked
 from replab.replication.measures import MEASURES
 from replab.replication.packs import Claim, Figure, Published, Row
 from replab.replication.verdict import word_and_reason
@@ -36,6 +38,15 @@ class Group:
 
     def by_seed(self, measure: str) -> dict[int, float]:
         return {e.seed: float(e.values[measure][0] or 0.0) for e in self.entries if measure in e.values}
+
+    def interval(self, measure: str) -> tuple[float, float] | None:
+        """95 % of a mean test accuracy over other seeds and other test images; None where rows kept no answers."""
+        answers = [unpacked(e.right) for e in self.entries if e.right]
+        same = len({e.fingerprint for e in self.entries}) == 1  # --limit draws test images by the seed
+        if measure != "test_accuracy" or len(answers) < max(2, len(self.entries)) or not same:
+            return None
+        low, high = bootstrap(np.stack(answers))
+        return 100 * low, 100 * high
 
     @property
     def trained(self) -> tuple[int | None, int | None]:
@@ -94,6 +105,7 @@ def _line(row: Row, figure: Figure, group: Group | None) -> dict[str, Any]:
         absent=row.not_run or row.unmeasured or f"not measured yet: replab replicate {row.id}",
     )
     made = group.entries if group else ()
+    interval = group.interval(figure.measure) if group else None
     return {
         "id": row.id,
         "settings": group.way if group else FIXED,
@@ -103,6 +115,8 @@ def _line(row: Row, figure: Figure, group: Group | None) -> dict[str, Any]:
         "measured": measured and measured.mean,
         "spread": measured and measured.spread,
         "images_error": measured and measured.images,
+        "low": interval and interval[0],
+        "high": interval and interval[1],
         "n": measured.n if measured else 0,
         "unit": measure.unit if measure else "",
         "margin": figure.tolerance,

@@ -79,6 +79,14 @@ def first_epoch_accuracy(run: Run) -> Measured:
     return proportion(run.epochs[0]["test_accuracy"], run.input["test_images"])
 
 
+def tsne_tightness(run: Run) -> Measured:
+    """How tight the K-means clusters lie in the t-SNE: the spread inside them over that of all points, 1 for chance."""
+    points, cluster = run.predictions["embedding"], run.predictions["cluster"][run.predictions["embedding_index"]]
+    own = [points[cluster == c] for c in set(cluster.tolist())]
+    inside = sum(float(((part - part.mean(0)) ** 2).sum()) for part in own)
+    return Measured(math.sqrt(inside / float(((points - points.mean(0)) ** 2).sum())), None)
+
+
 def train_mode_unscaled_accuracy(run: Run) -> Measured:
     """As the published resnet8 was tested: pixels of 0..255, BatchNorm on each test batch's own statistics."""
     return _evaluated(run, batch_norm_of_the_batch=True, unscaled=True)
@@ -142,6 +150,9 @@ MEASURES: dict[str, Measure] = {
     "batch_total_accuracy": Measure(share("batch_total_accuracy"), "class of a batch's least total loss", "%"),
     "train_mse": Measure(last("train_mse"), "training squared error per image", "", higher_is_better=False),
     "train_kl": Measure(last("train_kl"), "training KL per image", "", higher_is_better=False),
+    "tsne_tightness": Measure(
+        tsne_tightness, "spread inside clusters over all, in the t-SNE", "", higher_is_better=False
+    ),
     "diversity": Measure(metric("diversity"), "diversity of samples", ""),
     "perplexity": Measure(metric("perplexity"), "perplexity of the codes in use", ""),
     "dead_codes": Measure(metric("dead_codes"), "codes never used", "", higher_is_better=False),

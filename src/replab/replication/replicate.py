@@ -15,7 +15,7 @@ from replab.records.events import Events
 from replab.records.record import Record
 from replab.records.terminal import watchers
 from replab.replication import results as ledger
-from replab.replication.entry import FIXED, NUMERICS, SEARCH, Entry, identity
+from replab.replication.entry import FIXED, NUMERICS, SEARCH, Entry, identity, packed
 from replab.replication.measures import MEASURES
 from replab.replication.packs import Published, Row
 from replab.runs.run import Run
@@ -198,6 +198,7 @@ def measure(run: Run, job: Job) -> Entry:
         numerics=NUMERICS,
         curve={name: [row[name] for row in run.epochs] for name in run.epochs[0] if name not in ("epoch", "lr")},
         flops=6.0 * macs * run.input["train_images"] * len(run.epochs) if (macs := run.facts.get("macs")) else None,
+        right=packed(answers.right) if (answers := run.values.answers) is not None else None,
     )
 
 

@@ -9,12 +9,13 @@ import json
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from replab.errors import RunError
 from replab.replication import claims, ledger, ledger_text, results
 from replab.replication.claims import Found
-from replab.replication.entry import FIXED, SEARCH, Entry, identity
+from replab.replication.entry import FIXED, SEARCH, Entry, identity, packed, unpacked
 from replab.replication.packs import Check, Claim, parse, published
 from replab.settings.recipe import Recipe
 
@@ -195,6 +196,28 @@ def test_variants_and_whole_searches_are_lines_of_their_own():
 
 def seeds_of(name="lab/a", accuracy=90.0, **changes) -> list[Entry]:
     return [entry(name, accuracy + away, seed, **changes) for seed, away in enumerate((-0.1, 0.0, 0.1))]
+
+
+@pytest.mark.parametrize("n", [0, 1, 8, 1003])
+def test_answers_are_kept_bit_by_bit(n):
+    right = np.random.default_rng(n).random(n) < 0.8
+    assert np.array_equal(unpacked(packed(right)), right)
+
+
+def test_the_interval_is_over_seeds_and_images():
+    """Seeds that agree leave the chance of the images: 1.96 binomial errors to either side."""
+    right = np.arange(1000) < 900
+    same = [entry(seed=s, right=packed(right)) for s in (1, 2, 3)]
+    line = next(x for x in ledger.lines(KNOWN, same) if x["id"] == "lab/a" and x["way"] == "right")
+    half = 196 * np.sqrt(0.9 * 0.1 / 1000)
+    assert line["low"] == pytest.approx(90 - half, abs=0.25)
+    assert line["high"] == pytest.approx(90 + half, abs=0.25)
+    assert f"; {line['low']:.2f} to {line['high']:.2f})" in ledger_text.measured(line)
+    one = next(x for x in ledger.lines(KNOWN, same[:1]) if x["id"] == "lab/a" and x["way"] == "right")
+    some = [same[0], entry(seed=2)]  # a row from before answers were kept
+    without = next(x for x in ledger.lines(KNOWN, some) if x["id"] == "lab/a" and x["way"] == "right")
+    assert one["low"] is None
+    assert without["low"] is None
 
 
 def test_claims_are_judged_from_the_rows():

@@ -272,3 +272,15 @@ def test_hardware_names_the_processor_or_the_gpu():
     assert replication.hardware(cpu) == "A CPU, 1 thread"
     assert replication.hardware({**cpu, "threads": 2}) == "A CPU, 2 threads"
     assert replication.hardware({**cpu, "device": "A GPU"}) == "A GPU"
+
+
+def test_tightness_is_the_spread_inside_clusters_over_that_of_all():
+    made = SimpleNamespace(
+        predictions={
+            "embedding": np.array([[0.0, 0], [2, 0], [10, 0], [12, 0]]),
+            "embedding_index": np.array([0, 1, 2, 4]),
+            "cluster": np.array([1, 1, 0, 1, 0]),
+        }
+    )
+    # every point is 1 from its cluster's centre, and 6 or 4 from the middle of all
+    assert measures.tsne_tightness(made).value == pytest.approx((4 / 104) ** 0.5)
