@@ -19,7 +19,7 @@ from .dtypes import Size, device, dtype, finfo, get_default_dtype, iinfo, set_de
 from .printing import set_printoptions
 from .random import Generator, default_generator
 from .threads import get_num_threads, set_num_threads
-from . import nn, optim, utils
+from . import nn, utils
 from .legacy import (
     BoolTensor,
     ByteTensor,
@@ -33,7 +33,6 @@ from .legacy import (
     Tensor,
     set_default_tensor_type,
 )
-from .serialization import load, save
 from . import more_names  # after everything it names
 
 __version__ = "2.13.0+mytorch"  # the torch whose interface this is
@@ -91,15 +90,18 @@ def compile(model: Any = None, **options: Any) -> Any:
 
 
 _LATER = (
-    *("amp", "distributed", "distributions", "fft", "func", "jit", "multiprocessing", "profiler", "signal", "special"),
+    *("amp", "distributed", "distributions", "fft", "func", "jit", "multiprocessing", "optim", "profiler", "signal"),
+    *("serialization", "special"),
     *("compat", "datasets", "transforms", "vision"),  # not part of torch
 )
 
 
 def __getattr__(name: str) -> Any:
-    """Modules that few scripts need are imported when they are asked for; those that are absent say so when used."""
+    """Modules that not every script needs are imported when they are asked for; absent ones say so when used."""
     if name in _LATER:
         return importlib.import_module(f"mytorch.{name}")
+    if name in ("load", "save"):
+        return getattr(importlib.import_module("mytorch.serialization"), name)
     if name in ("load_mnist", "read_images", "read_labels"):  # numpy-lab's, not torch's
         return getattr(importlib.import_module("mytorch.numpy_lab"), name)
     if name in ("autocast", "GradScaler"):
