@@ -2,6 +2,7 @@
 
 Three array functions do all the work. conv2d runs forward by `correlate` and back by the other two; the
 transposed convolution is the same three in other roles. Blocks of rows keep the unfolded copy in the cache.
+With many channels, 3x3 kernels take the shorter way of winograd.py.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from mytorch.ops.shape import cat
 from mytorch.parallel import in_pieces
 from mytorch.tensor import Tensor
 
+from . import winograd
 from .layout import Pair, Window, batch_first, batch_last, padded, pair
 from .pad import pad
 from .rearrange import fold, unfold
@@ -165,16 +167,26 @@ def conv2d(
             f"({window.span()[0]} x {window.span()[1]}). Kernel size can't be greater than actual input size"
         )
     image = padded(batch_last(x), top, bottom, left, right)
-    out = correlate(image, w, None if bias is None else bias._array, window, groups)
+    cells = winograd.kernel(w) if winograd.pays(w, window, groups, window.positions(height, width)) else None
+    if cells is None:
+        out = correlate(image, w, None if bias is None else bias._array, window, groups)
+    else:
+        out = winograd.correlate(image, cells)
+        if bias is not None:
+            out += bias._array[:, None, None, None]
     wants_x, wants_w, wants_b = needs(input), needs(weight), bias is not None and needs(bias)
 
     def conv2d_backward(grad: np.ndarray, *_: np.ndarray) -> tuple[np.ndarray | None, ...]:
         g = batch_last(grad)
         gx = gw = gb = None
-        if wants_x:
+        if wants_x and cells is not None and top == bottom == left == right == 1:
+            gx = batch_first(winograd.correlate_input(g, cells))
+        elif wants_x:
             gx = correlate_input(g, w, window, groups, height, width)
             gx = batch_first(gx[:, top : height - bottom, left : width - right])
-        if wants_w:
+        if wants_w and cells is not None and winograd.pays_for_weight(g):
+            gw = winograd.correlate_weight(g, image)
+        elif wants_w:
             gw = correlate_weight(g, image, w.shape, window, groups)
         if wants_b:
             gb = g.sum((1, 2, 3))
