@@ -60,8 +60,8 @@ def run(
     from replab.search.hire import settle
     from replab.training import cost
 
-    for doubt in doubts(experiment.recipe):
-        events.message(doubt)
+    for remark in (*experiment.data.remarks(), *doubts(experiment.recipe)):
+        events.message(remark)
     if experiment.weights_summary is not None:
         events.message(experiment.weights_summary.sentence())
     measured = cost.measure(experiment)
@@ -113,10 +113,11 @@ def _images(data: Any, recipe: Recipe) -> Dataset | None:
     """Data that was handed in as an object; None for a name or path, which the recipe has."""
     if data is None or isinstance(data, (str, Path)):
         return None
+    from replab.data.decode.reading import Reading
     from replab.data.load import pick
     from replab.data.objects import dataset_of
 
-    images = dataset_of(data, size=recipe.size, seed=recipe.seed)
+    images = dataset_of(data, Reading(recipe.size, recipe.fit), seed=recipe.seed)
     return pick(images, seed=recipe.seed, limit=recipe.limit, classes=recipe.classes, per_class=recipe.per_class)
 
 

@@ -120,6 +120,7 @@ def describe_input(experiment: Experiment) -> dict[str, Any]:
         "model_file": None if source.path is None else str(source.path),
         "model_sha256": source.sha256,
         "weights_sha256": None if experiment.initial is None else experiment.initial.sha256,
+        **({"skipped": list(data.skipped)} if data.skipped else {}),
         **inspect.compare_halves(data),
     }
 

@@ -11,6 +11,7 @@ SPECIAL = {"normalise": "half", "device": "cuda:1", "search.lr": (1e-4, 1e-2)}
 ALSO = {  # what a value needs beside it
     "schedule": {"epochs": 2}, "augmented_copy": {"lr": 1e-3, "epochs": 2}, "head": {"freeze": True},
     "stop_after": {"epochs": 4}, "average_decay": {"average": "ema"},
+    "fit": {"size": 8},
 }  # fmt: skip
 
 

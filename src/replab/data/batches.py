@@ -18,6 +18,7 @@ from torch import Tensor
 
 from replab.data.augment import steps
 from replab.data.images import Images
+from replab.data.mapped import Mapped, ahead
 from replab.data.normalise import Normalisation
 from replab.errors import RecipeError
 
@@ -35,6 +36,8 @@ class Batches:
     Nothing is dropped, so the last batch may be small. Shuffled, a last batch of a single image joins the one
     before it: BatchNorm cannot train on one image. Without `normalise` pixels are scaled to [0, 1].
     """
+
+    _mapped: Mapped | None = None
 
     def __init__(
         self,
@@ -63,11 +66,14 @@ class Batches:
 
         # One row of bytes per image, in the memory order of the batch: gathering and scaling then run over
         # plain rows, and channels_last costs nothing per batch.
-        pixels = images.pixels.transpose(0, 2, 3, 1) if channels_last else images.pixels
-        pixels = np.require(pixels, requirements=["C", "W"])  # copied only if it must be: torch wants both
-        rows = torch.from_numpy(pixels.reshape(self.size, math.prod(self.shape)))
-        resident = self.device.type != "cuda" or rows.numel() < torch.cuda.mem_get_info(self.device)[0] / 3
-        self._rows = rows.to(self.device) if resident else rows
+        self._mapped = images.pixels if isinstance(images.pixels, Mapped) else None
+        self._rows = torch.empty(0, dtype=torch.uint8)
+        if self._mapped is None:
+            pixels = images.pixels.transpose(0, 2, 3, 1) if channels_last else images.pixels
+            pixels = np.require(pixels, requirements=["C", "W"])  # copied only if it must be: torch wants both
+            rows = torch.from_numpy(pixels.reshape(self.size, math.prod(self.shape)))
+            resident = self.device.type != "cuda" or rows.numel() < torch.cuda.mem_get_info(self.device)[0] / 3
+            self._rows = rows.to(self.device) if resident else rows
         self._labels = None if images.labels is None else torch.from_numpy(images.labels.astype(np.int64))
 
         # float = pixel * scale + shift does /255, -mean and /std at once
@@ -86,16 +92,20 @@ class Batches:
     def subset(self, index: np.ndarray) -> Batches:
         """The same batches of some of the images, which are renumbered."""
         found, chosen = copy.copy(self), torch.from_numpy(index)
-        found.size, found._rows = len(index), self._rows[chosen.to(self._rows.device)]
+        found.size = len(index)
+        if self._mapped is not None:
+            found._mapped = self._mapped.rows(index)
+        else:
+            found._rows = self._rows[chosen.to(self._rows.device)]
         found._labels = None if self._labels is None else self._labels[chosen]
         return found
 
     def epoch(self, number: int) -> Iterator[Batch]:
         generator = torch.Generator().manual_seed(_seed(self.seed, number))
         order = torch.randperm(self.size, generator=generator) if self.shuffle else torch.arange(self.size)
-        for start, stop in self._bounds():
-            index = order[start:stop]
-            x = self._gather(index).float().mul_(self._scale).add_(self._shift)  # (B, C*H*W), one buffer
+        indices = [order[start:stop] for start, stop in self._bounds()]
+        for index, rows in zip(indices, self._gathered(indices)):
+            x = rows.float().mul_(self._scale).add_(self._shift)  # (B, C*H*W), one buffer
             y = None if self._labels is None else self._labels[index].to(self.device)
             own = torch.nn.functional.one_hot(y, self._classes).float() if self._mixes and y is not None else None
             x, target = steps.apply(self._image(x), self.augment, generator, self._black, own)
@@ -108,6 +118,19 @@ class Batches:
         if self.shuffle and len(starts) > 1 and self.size - starts[-1] == 1 < self.batch_size:
             starts.pop()
         return list(zip(starts, [*starts[1:], self.size]))
+
+    def _gathered(self, indices: list[Tensor]) -> Iterator[Tensor]:
+        """The rows of each batch, on the device. Those on disk are read while the batch before them is computed."""
+        if self._mapped is None:
+            return map(self._gather, indices)
+        return (rows.to(self.device, non_blocking=True) for rows in ahead(self._read, indices))
+
+    def _read(self, index: Tensor) -> Tensor:
+        assert self._mapped is not None
+        pixels = self._mapped[index.numpy()]  # by NumPy: torch would start threads of its own
+        pixels = pixels.transpose(0, 2, 3, 1) if self.channels_last else pixels
+        rows = torch.from_numpy(np.ascontiguousarray(pixels).reshape(len(index), math.prod(self.shape)))
+        return rows.pin_memory() if self.device.type == "cuda" else rows
 
     def _gather(self, index: Tensor) -> Tensor:
         if self._rows.device == self.device or self._rows.device.type == self.device.type:

@@ -1,13 +1,16 @@
-"""Images: uint8 pixels in memory with their labels. What every source makes and everything else reads."""
+"""Images: uint8 pixels, in memory or mapped, with their labels. What every source makes and everything else reads."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
+from replab.data.mapped import rows
 from replab.errors import DataError, UnknownName
+from replab.settings.words import count
 
 
 @dataclass(frozen=True)
@@ -27,7 +30,7 @@ class ImageSpec:
 class Images:
     """Images of one size. Subsets are views where NumPy allows it; nothing here changes the pixels."""
 
-    pixels: np.ndarray  # (N, C, H, W) uint8
+    pixels: Any  # (N, C, H, W) uint8: an array, or Mapped where the set is larger than memory
     labels: np.ndarray | None  # (N,) int64, or None for unlabelled images
     classes: tuple[str, ...]
     mean: tuple[float, ...]  # per channel, of the training images' pixels scaled to [0, 1]
@@ -49,7 +52,7 @@ class Images:
 
     def subset(self, index: np.ndarray | slice) -> Images:
         labels = None if self.labels is None else self.labels[index]
-        return replace(self, pixels=self.pixels[index], labels=labels)
+        return replace(self, pixels=rows(self.pixels, index), labels=labels)
 
     def split(self, fraction: float, seed: int) -> tuple[Images, Images]:
         """(rest, part): part has `fraction` of each class to within one, at least one image, drawn by seed.
@@ -81,9 +84,7 @@ class Images:
         kept = np.flatnonzero(np.isin(self.labels, places))
         numbers = {place: i for i, place in enumerate(places)}
         labels = np.array([numbers[int(c)] for c in self.labels[kept]], np.int64)
-        return replace(
-            self, pixels=self.pixels[kept], labels=labels, classes=tuple(self.classes[place] for place in places)
-        )
+        return replace(self.subset(kept), labels=labels, classes=tuple(self.classes[place] for place in places))
 
     def few(self, each: int, seed: int) -> Images:
         """At most this many of each class, drawn by seed."""
@@ -102,10 +103,18 @@ class Dataset:
     train: Images
     test: Images
     fingerprint: str
+    skipped: tuple[str, ...] = ()  # files that could not be read and are left out, each with the reason
+    notices: tuple[str, ...] = ()  # what a person should know of how the images were read
 
     @property
     def spec(self) -> ImageSpec:
         return self.train.spec
+
+    def remarks(self) -> tuple[str, ...]:
+        """One line each, to be said before a run."""
+        if not self.skipped:
+            return self.notices
+        return (*self.notices, f"data: {count(len(self.skipped), 'broken file')} skipped, {self.skipped[0]} first")
 
 
 def stratified(labels: np.ndarray | None, n: int, fraction: float, seed: int, keep: int = 0) -> np.ndarray:
@@ -128,7 +137,7 @@ def stratified(labels: np.ndarray | None, n: int, fraction: float, seed: int, ke
     return np.sort(np.concatenate(chosen)) if chosen else np.empty(0, np.int64)
 
 
-def moments(pixels: np.ndarray) -> np.ndarray:
+def moments(pixels: Any) -> np.ndarray:
     """(N, 2, C) int64: each image's sum of pixels and of squares; any subset's statistics follow."""
     squares = np.arange(256, dtype=np.uint32) ** 2
     found = np.empty((len(pixels), 2, pixels.shape[1]), np.int64)

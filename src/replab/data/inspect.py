@@ -64,7 +64,9 @@ def look(data: Dataset) -> Look:
 def compare_halves(data: Dataset) -> dict[str, float]:
     """What an audit wants to know of training and test images together, noted when a run begins."""
     train, test = data.train, data.test
-    few, tested = (images.take(2000, seed=0).pixels for images in (train, test))  # the first may be of one class
+    few, tested = (
+        np.asarray(images.take(2000, seed=0).pixels) for images in (train, test)
+    )  # the first may be of one class
     return {
         "shared_images": shared_images(train, test),
         "train_pixel_mean": float(few.mean()),

@@ -1,4 +1,4 @@
-"""Data by name or path → Dataset: a registered source; a folder or zip of images; an .npz or .csv file."""
+"""Data by name or path → Dataset: a registered source; a folder or zip; an .npz or .csv file; CIFAR's archives; hf:."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
+from replab.data.decode.reading import Reading
 from replab.data.images import Dataset, Images
-from replab.data.source import check, source
+from replab.data.source import HUB, check, source
 from replab.errors import DataError
 
 
@@ -22,10 +23,13 @@ def load(
     limit: int | None = None,
     classes: Sequence[str] = (),
     per_class: int | None = None,
+    fit: str = "crop",
+    skip_broken: bool = False,
 ) -> Dataset:
     """Images of a source, or of a folder or zip of them (`digits` is the source, `./digits` a folder).
 
-    `size` resizes the short side and crops the centre square; `seed` draws the test images where the data has
+    `size` is the side of the square they become, `fit` how: crop the centre, pad with black or squish; `skip_broken`
+    leaves out files that cannot be read. `seed` draws the test images where the data has
     no split of its own, and the `limit` images kept of each half (stratified, at least one per class).
     `classes` keeps some classes alone, `per_class` so many training images of each; test images stay all.
     """
@@ -37,7 +41,7 @@ def load(
     if text in source.names():
         data = source.get(text)(size=size, seed=seed)
     else:
-        data = _from_path(text, size, seed)
+        data = _from_path(text, Reading(size, fit, skip_broken), seed)
     return pick(data, seed=seed, limit=limit, classes=classes, per_class=per_class)
 
 
@@ -83,17 +87,24 @@ def _other(data: Dataset, train: Images, test: Images, how: str) -> Dataset:
     return replace(data, train=train, test=test, fingerprint=fingerprint)
 
 
-def _from_path(text: str, size: int | None, seed: int) -> Dataset:
+def _from_path(text: str, how: Reading, seed: int) -> Dataset:
     from replab.data.decode import folder
+    from replab.data.sources import cifar10
 
     check(text)
+    if text.startswith(HUB):
+        from replab.data.decode import hub
+
+        return hub.load(text.removeprefix(HUB), how, seed=seed)
     path = Path(text).expanduser()
     if path.suffix.lower() == ".npz" and path.is_file():
         from replab.data.decode import arrays_file
 
-        return arrays_file.load(path, size=size, seed=seed)
+        return arrays_file.load(path, how, seed=seed)
     if path.suffix.lower() == ".csv" and path.is_file():
         from replab.data.decode import table
 
-        return table.load_csv(path, size=size, seed=seed)
-    return folder.load(path, size=size, seed=seed)
+        return table.load_csv(path, how, seed=seed)
+    if cifar10.is_at(path):
+        return cifar10.read_at(path, how.size)
+    return folder.load(path, how, seed=seed)

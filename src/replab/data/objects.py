@@ -15,16 +15,19 @@ import numpy as np
 
 from replab.data.decode.decoded import Decoded, dataset
 from replab.data.decode.pictures import resized
+from replab.data.decode.reading import Reading
 from replab.data.images import Dataset
+from replab.data.mapped import room
 from replab.errors import DataError
 
+AS_THEY_ARE = Reading()
 FORMS = (
     "(x, y), (x, y, x_test, y_test), a replab.Dataset, a torch Dataset or a pair of them, a Hugging Face dataset,"
     " or a table with the columns path and label"
 )
 
 
-def dataset_of(data: Any, *, size: int | None = None, seed: int = 3407) -> Dataset:
+def dataset_of(data: Any, how: Reading = AS_THEY_ARE, *, seed: int = 3407) -> Dataset:
     """The images that an object holds; its name is `arrays`, `torch`, `table` or what the object calls itself."""
     if isinstance(data, Dataset):
         return data
@@ -32,26 +35,29 @@ def dataset_of(data: Any, *, size: int | None = None, seed: int = 3407) -> Datas
         from replab.data.decode import table
 
         rows = [dict(zip(data.columns, row)) for row in data.itertuples(index=False)]
-        return table.load(rows, Path.cwd(), "table", size=size, seed=seed)
-    name, found = _decoded(data)
+        return table.load(rows, Path.cwd(), "table", how, seed=seed)
+    name, found = _decoded(data, how)
+    size = how.size
     if size is not None and found.pixels.shape[2:] != (size, size):
-        found = Decoded.of(resized(found.pixels, size), found.labels, found.classes, found.train)
+        n, channels = found.pixels.shape[:2]
+        pixels = resized(found.pixels, size, room((n, channels, size, size)), how.fit)
+        found = Decoded.of(pixels, found.labels, found.classes, found.train)
     key = sha256(repr((found.pixels.shape, found.classes, found.train)).encode())
     key.update(np.ascontiguousarray(found.pixels).data)
     key.update(b"" if found.labels is None else np.ascontiguousarray(found.labels).data)
     return dataset(name, found, key.hexdigest(), seed)
 
 
-def _decoded(data: Any) -> tuple[str, Decoded]:
+def _decoded(data: Any, how: Reading) -> tuple[str, Decoded]:
     if hasattr(data, "keys") and "train" in data.keys():  # noqa: SIM118 (a DatasetDict, or a dict of two)
         parts = [data["train"], *([data["test"]] if "test" in data.keys() else [])]  # noqa: SIM118
-        return _named(parts[0]), _joined([_items(part) for part in parts])
+        return _named(parts[0]), _joined([_items(part, how) for part in parts])
     if isinstance(data, (tuple, list)) and data and all(_is_array(part) for part in data):
         return "arrays", _arrays(data)
     if isinstance(data, (tuple, list)) and len(data) == 2 and all(_is_dataset(part) for part in data):
-        return _named(data[0]), _joined([_items(part) for part in data])
+        return _named(data[0]), _joined([_items(part, how) for part in data])
     if _is_dataset(data) and not isinstance(data, (tuple, list)):
-        return _named(data), _joined([_items(data)])
+        return _named(data), _joined([_items(data, how)])
     raise DataError(f"data must be a name, a path, {FORMS}; got {_described(data)}")
 
 
@@ -115,8 +121,11 @@ def _joined(halves: Sequence[tuple[np.ndarray, np.ndarray | None, tuple[str, ...
     shapes = {pixels.shape[1:] for pixels, _, _ in halves}
     if len(shapes) > 1:
         raise DataError(f"training and test images must have one shape, got {sorted(shapes)}")
-    pixels = np.concatenate([pixels for pixels, _, _ in halves])
     train = len(halves[0][0]) if len(halves) == 2 else None
+    pixels = halves[0][0]
+    if train is not None:
+        pixels = room((train + len(halves[1][0]), *pixels.shape[1:]))
+        pixels[:train], pixels[train:] = halves[0][0], halves[1][0]
     given = [labels for _, labels, _ in halves if labels is not None]
     if not given:
         return Decoded.of(pixels, None, (), train)
@@ -138,29 +147,40 @@ def _joined(halves: Sequence[tuple[np.ndarray, np.ndarray | None, tuple[str, ...
 # -- datasets of other libraries ---------------------------------------------------------------------------------------
 
 
-def _items(data: Any) -> tuple[np.ndarray, np.ndarray | None, tuple[str, ...]]:
+def _items(data: Any, how: Reading) -> tuple[np.ndarray, np.ndarray | None, tuple[str, ...]]:
     """(pixels, labels, class names) of a map-style dataset: item by item, once."""
-    count = len(data)
+    count, size = len(data), how.size
     if not count:
         raise DataError("the dataset has no items")
     take = _columns(data) or _pair
-    images, labels = [], []
+    pixels, labels = np.empty(0, np.uint8), []
     for i in range(count):
         image, label = take(data[i], i)
-        images.append(_one(image, i))
-        labels.append(label)
-    shapes = {image.shape for image in images}
-    if len(shapes) > 1:
-        raise DataError(f"images must be of one shape, got {sorted(shapes)[:3]}; resize them in the dataset")
-    pixels = np.concatenate([pixels_of(image[None]) for image in images])
+        one = _one(image, i)
+        if size is not None and one.shape[1:] != (size, size):
+            one = resized(one[None], size, fit=how.fit)[0]
+        if not i:
+            pixels = room((count, *one.shape))
+        if one.shape != pixels.shape[1:]:
+            raise DataError(
+                f"images must be of one shape, got {pixels.shape[1:]} and {one.shape} at {i}; --size resizes them"
+            )
+        pixels[i] = one
+        labels.append(_one_label(label, i))
     unlabelled = all(label is None for label in labels)
     return pixels, None if unlabelled else labels_of(np.array(labels), count), _class_names(data)
+
+
+def _one_label(label: Any, place: int) -> Any:
+    if np.ndim(label) > 0 and np.size(label) != 1:
+        raise DataError(f"labels must be one number per image, got {label} at {place}: several are not supported")
+    return label if label is None or isinstance(label, str) else np.asarray(label).reshape(-1)[0]
 
 
 def _pair(item: Any, place: int) -> tuple[Any, Any]:
     if not isinstance(item, (tuple, list)) or len(item) != 2:
         raise DataError(f"a dataset must give (image, label), got {_described(item)} at {place}")
-    return item[0], int(item[1]) if np.ndim(item[1]) == 0 and not isinstance(item[1], str) else item[1]
+    return item[0], _numpy(item[1]) if hasattr(item[1], "detach") else item[1]
 
 
 def _columns(data: Any) -> Any:
@@ -191,7 +211,7 @@ def _class_names(data: Any) -> tuple[str, ...]:
 
 
 def _one(image: Any, place: int) -> np.ndarray:
-    """(C, H, W) or (H, W) of a picture, tensor or array."""
+    """uint8 (C, H, W) of a picture, tensor or array."""
     if hasattr(image, "convert") and hasattr(image, "mode"):  # a PIL picture
         image = np.asarray(image if image.mode in ("L", "RGB") else image.convert("RGB"))
     array = _numpy(image)
@@ -199,7 +219,7 @@ def _one(image: Any, place: int) -> np.ndarray:
         array = array.transpose(2, 0, 1)
     if array.ndim not in (2, 3):
         raise DataError(f"an image must be (H, W), (C, H, W) or (H, W, C), got shape {array.shape} at {place}")
-    return array if array.ndim == 3 else array[None]
+    return pixels_of((array if array.ndim == 3 else array[None])[None])[0]
 
 
 # -- telling them apart ------------------------------------------------------------------------------------------------

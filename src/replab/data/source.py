@@ -6,6 +6,7 @@ A file's docstring describes its source in one line: shape, counts, origin. It i
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 
 from replab.errors import DataError
@@ -15,6 +16,7 @@ from replab.registry import Kind
 source = Kind("data set", "replab.data.sources", "source", "replab datasets lists all; a path works too")
 
 LIVE = "python:"  # how a recipe names data that was handed in as an object
+HUB = "hf:"  # and one of the Hugging Face hub, or a folder that save_to_disk made
 
 
 def check(name_or_path: str) -> None:
@@ -23,6 +25,10 @@ def check(name_or_path: str) -> None:
         raise DataError(
             f"{name_or_path} was an object in a Python session; replab.resume(run, data=...) takes it again"
         )
+    if name_or_path.startswith(HUB):
+        if find_spec("datasets") is None:
+            raise DataError(f"{name_or_path} needs the package datasets; pip install 'replab[hf]'")
+        return
     path = Path(name_or_path).expanduser()
     if name_or_path in source.names() or path.exists():
         return

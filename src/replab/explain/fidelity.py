@@ -101,7 +101,7 @@ def judge(run: Any, by: Any, n: int = 2000, seed: int = 0) -> dict[str, Any]:
             " train the classifier at that --size"
         )
     rng = np.random.default_rng(seed)
-    train, test = data.train.take(n, seed).pixels, data.test.take(n, seed).pixels
+    train, test = (np.asarray(images.take(n, seed).pixels) for images in (data.train, data.test))
     sets = {
         "real test (floor)": test,
         "samples": made,

@@ -56,7 +56,7 @@ def of_run(run: Any, image: Any, layer: int | None = None, model: Any = None) ->
     if run.chosen.backend != "torch" or described.get("task") != "classify":
         raise RunError(f"run {run.id} is not a torch classifier; explain looks into those")
     network = run.model(model)
-    pixels = as_pixels(image, described["channels"], described["height"], described["width"])
+    pixels = as_pixels(image, described["channels"], described["height"], described["width"], run.chosen.fit)
     shown = Images(pixels[None], None, tuple(described["classes"]), (), ())
     recipe = run.chosen.replace(normalise=spell(described["mean"], described["std"]))
     batch = next(iter(run.restored().batches(shown, network, recipe, trained_on=shown).epoch(0)))

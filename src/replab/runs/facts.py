@@ -61,6 +61,7 @@ def _settings(chosen: Recipe) -> list[tuple[str, str]]:
 def _model(values: Values) -> list[tuple[str, str]]:
     chosen, measured, data = values.chosen, values.facts, values.input
     trained = f" ({measured['trainable']:,} trained)" if measured["trainable"] != measured["parameters"] else ""
+    skipped = data.get("skipped", [])
     shape = f"{data['channels']}x{data['height']}x{data['width']}"
     images = f"{data['train_images']:,} training, {data['test_images']:,} test images of {shape}"
     return [
@@ -68,6 +69,7 @@ def _model(values: Values) -> list[tuple[str, str]]:
         ("parameters", f"{measured['parameters']:,}{trained}"),
         ("MACs per image", f"{measured['macs']:,}" if measured.get("macs") else "not measured"),
         ("data", f"{data['data']}: {images}"),
+        *([("skipped", f"{count(len(skipped), 'broken file')}: {', '.join(skipped)}")] if skipped else []),
         ("chosen by", _chosen_by(values)),
         *([("search", _search(values))] if values.trials else []),
         ("seed", str(chosen.seed)),

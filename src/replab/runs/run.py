@@ -184,7 +184,8 @@ class Run:
         data = self.input
         if not data.get("classes"):
             raise RunError(f"run {self.id} has no classes: its images were not labelled")
-        pixels = np.stack([as_pixels(image, data["channels"], data["height"], data["width"]) for image in images])
+        shape = (data["channels"], data["height"], data["width"])
+        pixels = np.stack([as_pixels(image, *shape, self.chosen.fit) for image in images])
         network = self.model(model)
         shown = Images(pixels, np.zeros(len(pixels), np.int64), tuple(data["classes"]), (), ())
         outputs = self.restored().evaluate(network, shown, self.normalised(), trained_on=shown).outputs

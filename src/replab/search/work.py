@@ -12,6 +12,7 @@ import numpy as np
 from replab import tasks
 from replab.backends import backend as backends
 from replab.data.images import Dataset, Images
+from replab.data.mapped import BLOCK
 from replab.errors import ModelError
 from replab.models import loader
 from replab.models.pretrained import backbones, weights
@@ -47,8 +48,7 @@ class Work:
         learner, source = self.learner, self.learner.source
         last = prefers_channels_last(learner.model(learner.recipe))
         for name, images in zip(PARTS, (self.train, self.validation)):
-            pixels = images.pixels.transpose(0, 2, 3, 1) if last else images.pixels  # as batches want it: no copies
-            np.save(folder / f"{name}.npy", np.ascontiguousarray(pixels))
+            _write_pixels(folder / f"{name}.npy", images.pixels, last)
             if images.labels is not None:
                 np.save(folder / f"{name}-labels.npy", images.labels)
         return {
@@ -102,6 +102,17 @@ def received(sent: Mapping[str, Any]) -> Work:
         recipe, data, source, backend, sent["device"], task, channels_last=sent["channels_last"], initial=initial
     )
     return Work(learner, train, validation)
+
+
+def _write_pixels(path: Path, pixels: Any, innermost: bool) -> None:
+    """As batches want them, so that workers make no copies; in blocks, because a set may be larger than memory."""
+    n, *image = pixels.shape
+    shape = (n, *image[1:], image[0]) if innermost else (n, *image)
+    target = np.lib.format.open_memmap(path, mode="w+", dtype=pixels.dtype, shape=shape)
+    for start in range(0, n, BLOCK):
+        block = pixels[start : start + BLOCK]
+        target[start : start + BLOCK] = block.transpose(0, 2, 3, 1) if innermost else block
+    target.flush()
 
 
 def _images(sent: Mapping[str, Any], part: str) -> Images:

@@ -20,6 +20,7 @@ LOSSES: Choices = ("cross-entropy", "squared-error")
 BACKENDS: Choices = ("torch", "mytorch")
 CHOOSE: Choices = ("one-standard-error", "best")
 AVERAGES: Choices = ("none", "ema", "lookahead")
+FITS: Choices = ("crop", "pad", "squish")
 METRICS: Choices = ("cosine", "euclidean")
 FITTED_HEADS = ("logistic", "knn")  # fitted in one step on features, without epochs
 HEADS: Choices = ("linear", "mlp", *FITTED_HEADS)

@@ -37,11 +37,18 @@ class Recipe:
     model: str = setting("cnn", "a registered name, or FILE.py:FUNCTION", MODEL, flag="positional")
     params: Mapping[str, Any] = setting(dict, "a parameter of the model: channels=[16,32]", MODEL, flag="--set")
     task: str = setting("auto", "what is learned; auto asks the model", MODEL, choices=choices.TASKS)
-    data: str = setting("digits", "name of a data set, or a folder or zip of images", DATA, short="-d")
+    data: str = setting(
+        "digits", "name of a data set, a folder or zip of images, an .npz or .csv file, or hf:NAME", DATA, short="-d"
+    )
     size: int | None = setting(
         None, "resize the images to squares of this side", DATA, at_least=1, unit="pixels",
         way_out="leave it out to keep the size of the images",
     )  # fmt: skip
+    fit: str = setting(
+        "crop", "how an image that is no square becomes one: crop the centre, pad with black, or squish", DATA,
+        choices=choices.FITS, label="fitted by",
+    )  # fmt: skip
+    skip_broken: bool = setting(False, "leave out files that cannot be read, and name them in the report", DATA)
     normalise: str = setting(
         "dataset", "how pixels are scaled", DATA, pattern=choices.NORMALISATION, form=choices.NORMALISATIONS,
         label="normalisation",

@@ -29,6 +29,8 @@ def broken_rules(recipe: Any) -> Iterator[str]:
             f"--stop-after must be at most --epochs, got {recipe.stop_after} of"
             f" {recipe.epochs or 'as many as a search finds'}; give --epochs"
         )
+    if recipe.fit != "crop" and recipe.size is None:
+        yield f"--fit {recipe.fit} needs the side of the squares, got no --size; give --size 64"
     searched = recipe.lr is None or recipe.epochs is None or recipe.search.space
     if recipe.augmented_copy and searched:  # copies of validation images would be trained on
         yield (

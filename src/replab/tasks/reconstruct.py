@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 SCORED = 256  # test images whose likelihood is estimated, with this many samples of z each
 SAMPLES = 32
 CONTROL = 10_000  # training images for K-means on raw pixels
+BLOCK = 10_000  # test images at a time, where their pixels are needed as numbers
 ACTIVE = 0.01  # a latent is used when its mean varies more than this over the images (1509.00519)
 
 
@@ -122,8 +123,15 @@ class Reconstruct(Task):
             measured |= clusters.measure(assigned, fitted["names"], test.labels)
             on_test = clusters.centres(mean, len(test.classes), self.seed)
             measured["cluster_accuracy_on_test"] = clusters.accuracy_fitted_here(mean, on_test, test.labels)
-            pixels = test.pixels.reshape(len(test), -1).astype(np.float32) / 255
-            control = clusters.assign(pixels, fitted["pixel_centres"])
+            control = np.concatenate(
+                [
+                    clusters.assign(
+                        test.pixels[i : i + BLOCK].reshape(-1, len(fitted["mean_image"])).astype(np.float32) / 255,
+                        fitted["pixel_centres"],
+                    )
+                    for i in range(0, len(test), BLOCK)
+                ]
+            )
             measured["pixel_cluster_accuracy"] = float((fitted["pixel_names"][control] == test.labels).mean())
         arrays: dict[str, np.ndarray] = {"cluster": assigned}
         scored = self.class_scores(model, batches, fitted) if test.labels is not None else None

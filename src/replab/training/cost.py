@@ -9,6 +9,8 @@ from time import perf_counter
 from typing import Any
 
 from replab.backends.backend import threads
+from replab.data.images import Dataset
+from replab.data.mapped import Mapped
 from replab.data.split import split_for_search
 from replab.errors import ModelError
 from replab.models.adapt import freezing
@@ -50,7 +52,8 @@ class Cost:
             parts.append(f"training {duration(self.train_seconds)} ({count(recipe.last_epoch or 0, 'epoch')})")
         else:
             parts.append(f"training at most {duration(self.epoch_seconds * recipe.search.max_epochs)}")
-        return "cost: " + "; ".join(parts) + f"; memory {self.memory_bytes / 2**20:,.0f} MiB (measured on a batch)"
+        parts.append(f"memory {self.memory_bytes / 2**20:,.0f} MiB (measured on a batch)")
+        return "cost: " + "; ".join([*parts, _where(experiment.data)])
 
 
 def measure(experiment: Experiment) -> Cost:
@@ -120,6 +123,14 @@ def of_closed_form(head: Experiment) -> Cost:
 def _seconds_per_image(experiment: Experiment, model: Any, recipe: Recipe) -> float:
     some = experiment.data.train.subset(slice(0, 512))
     return experiment.evaluate(model, some, recipe, trained_on=some).seconds / len(some)
+
+
+def _where(data: Dataset) -> str:
+    """Which way images come into memory, as data/mapped.py decided."""
+    size = f"{(data.train.pixels.nbytes + data.test.pixels.nbytes) / 1e9:.3g} GB"
+    if isinstance(data.train.pixels, Mapped):
+        return f"{size} of images stay on disk and are read by batch"
+    return f"{size} of images in memory"
 
 
 def searches(experiment: Experiment) -> bool:

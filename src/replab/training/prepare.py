@@ -57,7 +57,7 @@ def prepare(
 def _loaded(recipe: Recipe) -> Dataset:
     data = load(
         recipe.data, size=recipe.size, seed=recipe.seed, limit=recipe.limit, classes=recipe.classes,
-        per_class=recipe.per_class,
+        per_class=recipe.per_class, fit=recipe.fit, skip_broken=recipe.skip_broken,
     )  # fmt: skip
     return with_copy(data, recipe.augmented_copy, recipe.seed) if recipe.augmented_copy else data
 

@@ -310,7 +310,7 @@ def test_images_gone_wrong(refuses, tmp_path):
         odd.write_bytes(data)
         said = refuses("run", "mlp", "--data", folder)
         assert "cat/odd.png" in said
-        assert "remove or replace" in said
+        assert "--skip-broken leaves them out" in said
     odd.unlink()
     Image.new("RGB", (9, 8)).save(odd)
     said = refuses("run", "mlp", "--data", folder)

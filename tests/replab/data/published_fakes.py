@@ -68,6 +68,28 @@ def write_cifar_archive(path, folder, classes, batches, key):
     return train
 
 
+def write_cifar_binary(root, archive=None):
+    """The same images as CIFAR10's, as a folder or in an archive."""
+    files, train = cifar_files(*CIFAR10[1:])
+    members = {}
+    for name in CIFAR10[2]:
+        entry = pickle.loads(files[name])
+        labels = np.array(entry["labels"], np.uint8)[:, None]
+        members[f"{name}.bin"] = np.concatenate([labels, entry["data"]], axis=1).tobytes()
+    members["batches.meta.txt"] = "".join(f"class{i}\n" for i in range(10)).encode() + b"\n"
+    if archive is None:
+        (root / "cifar-10-batches-bin").mkdir(parents=True)
+        for name, data in members.items():
+            (root / "cifar-10-batches-bin" / name).write_bytes(data)
+        return train
+    with tarfile.open(root / archive, "w:gz") as file:
+        for name, data in members.items():
+            member = tarfile.TarInfo(f"cifar-10-batches-bin/{name}")
+            member.size = len(data)
+            file.addfile(member, io.BytesIO(data))
+    return train
+
+
 def write_svhn(root):
     from scipy.io import savemat
 

@@ -1,7 +1,5 @@
 """Data as objects: the same images give the same numbers, whatever they come in; what does not fit is refused."""
 
-import csv
-
 import numpy as np
 import pytest
 import torch
@@ -32,7 +30,7 @@ class Pairs(torch.utils.data.Dataset):
 
     def __getitem__(self, i):
         if self.picture:
-            return Image.fromarray(self.x[i, 0]), int(self.y[i])
+            return Image.fromarray(self.x[i, 0]), self.y[i]
         return torch.from_numpy(self.x[i]).float() / 255, int(self.y[i])
 
 
@@ -89,24 +87,6 @@ def test_without_test_images_a_fifth_is_drawn_by_the_seed(arrays):
     assert len(one.train) + len(one.test) == 60
 
 
-def test_a_file_of_arrays_and_a_table_of_paths_train_to_the_same_weights(arrays, tmp_path, monkeypatch):
-    x, y, x_test, y_test = arrays
-    np.savez(tmp_path / "some.npz", x_train=x, y_train=y, x_test=x_test, y_test=y_test)
-    with open(tmp_path / "table.csv", "w", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(["path", "label", "split"])
-        for split, pixels, labels in (("train", x, y), ("test", x_test, y_test)):
-            for i, (image, label) in enumerate(zip(pixels, labels)):
-                Image.fromarray(image[0]).save(tmp_path / f"{split}{i}.png")
-                writer.writerow([f"{split}{i}.png", label, split])
-    weights = [
-        replab.run("mlp", data=data, runs=tmp_path / "runs", **SETTINGS).record.weights()
-        for data in (arrays, str(tmp_path / "some.npz"), str(tmp_path / "table.csv"))
-    ]
-    for other in weights[1:]:
-        assert all(np.array_equal(weights[0][name], other[name]) for name in weights[0])
-
-
 def test_a_run_of_objects_is_used_without_them_and_resumed_with_them(arrays, tmp_path):
     run = replab.run("mlp", data=arrays, runs=tmp_path, **SETTINGS)
     assert run.recipe.data.startswith("python:")
@@ -157,6 +137,8 @@ X, Y = np.zeros((6, 8, 8), np.uint8), np.arange(6) % 2
         ((X, Y / 2), "regression is not supported"),
         ((X, np.eye(6)), "several labels per image are not supported"),
         ((X, Y * 0), "at least two classes, got one"),
+        (Pairs(X[:, None], [[0, 1], [1]] * 3, picture=True), "several are not supported"),
+        (Pairs(X[:, None], np.linspace(0, 1, 6), picture=True), "regression is not supported"),
         (7, "data must be a name, a path"),
         ([[1, 2, 3]], r"must give \(image, label\)|data must be"),
     ],
@@ -180,10 +162,13 @@ def test_a_table_says_what_is_wrong(tmp_path):
     table = tmp_path / "t.csv"
     for text, message in (
         ("file,label\na,1\n", "must have the columns path and label"),
-        ("path,label\na.png,1\nb.png,2\n", "2 of 2 files do not exist, a.png first"),
+        ("path,label\na.png,1\nb.png,2\n", "2 of 2 files do not exist: a.png, b.png; paths are relative to"),
         ("path,label\na.png,1\n", "at least two classes"),
         ("path,label,split\na.png,1,train\nb.png,2,val\n", "split must be train or test"),
         ("path,label\na.png,\n", "every row needs a path and a label"),
+        ("path,label\na.png,1\na.png,2\n", "several labels per image are not supported, got '1' and '2' for a.png"),
+        ("path,label\na.png,cat\nb.png,dog\nc.png,cat;dog\n", "several labels .* got 'cat;dog'; keep one"),
+        ("path,label\na.png,0.25\nb.png,0.5\nc.png,1\n", "regression is not supported, got labels as 0.25"),
     ):
         table.write_text(text)
         with pytest.raises(DataError, match=message):

@@ -21,6 +21,7 @@ from replab.data.decode.decoded import Allocate, Decoded, dataset
 from replab.data.decode.published_files import (
     Broken,
     read_cifar,
+    read_cifar_binary,
     read_cifar_names,
     read_idx_pair,
     read_members,
@@ -65,14 +66,42 @@ def cifar_forms(folder: str, archive: str, train: list[str], test: str, meta: st
     def read_archive(paths: list[Path]) -> Halves:
         return halves(paths * len(names), list(read_members(paths[0], names).values()))
 
-    return [Form(tuple(names), read_unpacked), Form((f"{archive}.tar.gz",), read_archive)]
+    return [Form(tuple(names), read_unpacked), Form((archive,), read_archive)]
 
 
-def load(name: str, forms: list[Form], torchvision_name: str, size: int | None, constants: Constants | None) -> Dataset:
-    """From the first form that is present and intact; the last form is the one that is downloaded."""
-    root = files.data_root()
-    problem: object = None
-    for form in [*forms, None]:
+def cifar_binary_forms(folder: str, archive: str, train: list[str], test: str) -> list[Form]:
+    """The version for C: a byte of label and 3,072 of pixels per image; the names of classes are lines of text."""
+    names = [f"{folder}/{name}" for name in (*train, test, "batches.meta.txt")]
+
+    def halves(where: list[Path], data: list[bytes]) -> Halves:
+        *batches, last = [read_cifar_binary(p, d) for p, d in zip(where[:-1], data[:-1])]
+        classes = tuple(data[-1].decode("ascii", "replace").split())
+        return (*(np.concatenate(parts) for parts in zip(*batches)), *last, classes)  # type: ignore[return-value]
+
+    def read_unpacked(paths: list[Path]) -> Halves:
+        return halves(paths, [path.read_bytes() for path in paths])
+
+    def read_archive(paths: list[Path]) -> Halves:
+        return halves(paths * len(names), list(read_members(paths[0], names).values()))
+
+    return [Form(tuple(names), read_unpacked), Form((archive,), read_archive)]
+
+
+def load(
+    name: str,
+    forms: list[Form],
+    torchvision_name: str,
+    size: int | None,
+    constants: Constants | None,
+    given: Path | None = None,
+) -> Dataset:
+    """From the first form that is present and intact; the last form is the one that is downloaded.
+
+    `given`: the folder a user named, where nothing is downloaded to.
+    """
+    root = given or files.data_root()
+    problem: object = "a file of it is missing" if given else None
+    for form in [*forms, *([] if given else [None])]:
         if form is None:
             form = forms[-1]
             _download(name, form, torchvision_name, root, problem)
@@ -85,7 +114,8 @@ def load(name: str, forms: list[Form], torchvision_name: str, size: int | None, 
             return dataset(name, found, key, 0, constants)
         except (Broken, OSError) as error:
             problem = error
-    raise DataError(f"{name}: {problem} in {root}; remove it there, or use --data digits")
+    way = "copy it again" if given else "remove it there, or use --data digits"
+    raise DataError(f"{name}: {problem} in {root}; {way}")
 
 
 def _decode(form: Form, paths: list[Path], size: int | None, allocate: Allocate) -> Decoded:

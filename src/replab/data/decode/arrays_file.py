@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from replab.data.decode.reading import Reading
 from replab.data.images import Dataset
 from replab.errors import DataError
 
@@ -20,7 +21,7 @@ NAMES = (
 )
 
 
-def load(path: Path, *, size: int | None, seed: int) -> Dataset:
+def load(path: Path, how: Reading, *, seed: int) -> Dataset:
     from dataclasses import replace
 
     from replab.data.objects import dataset_of
@@ -32,7 +33,7 @@ def load(path: Path, *, size: int | None, seed: int) -> Dataset:
             arrays = [_read(path, file, name, sizes) for name in _wanted(path, set(sizes))]
     except (zipfile.BadZipFile, OSError, ValueError, EOFError, KeyError, NotImplementedError) as error:
         raise DataError(f"{path} is not a whole .npz file of arrays ({' '.join(str(error).split())[:120]})") from None
-    return replace(dataset_of(tuple(arrays), size=size, seed=seed), name=path.stem)
+    return replace(dataset_of(tuple(arrays), how, seed=seed), name=path.stem)
 
 
 def _wanted(path: Path, present: set[str]) -> list[str]:

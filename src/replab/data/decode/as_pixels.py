@@ -12,7 +12,7 @@ from replab.data.decode.pictures import Unreadable, decode, header
 from replab.errors import DataError
 
 
-def as_pixels(image: Any, channels: int, height: int, width: int) -> np.ndarray:
+def as_pixels(image: Any, channels: int, height: int, width: int, fit: str = "crop") -> np.ndarray:
     """(C, H, W) uint8 of this size, from a path, a PIL picture or a uint8 array."""
     if isinstance(image, np.ndarray):
         from PIL import Image
@@ -40,6 +40,6 @@ def as_pixels(image: Any, channels: int, height: int, width: int) -> np.ndarray:
         w, h = header(data)
         if (h, w) != (height, width) and height != width:
             raise DataError(f"{name} is {h}x{w}, and the run was made with {height}x{width} images; resize it first")
-        return decode(data, channels, None if (h, w) == (height, width) else height)
+        return decode(data, channels, None if (h, w) == (height, width) else height, fit)
     except Unreadable as error:
         raise DataError(f"{name} cannot be read: {error}") from None

@@ -26,6 +26,7 @@ from replab.errors import FileError
 
 KIND = "decoded"  # the folder of the cache
 FORMAT = 1  # raise it when decoding or the layout of an entry changes
+REMARKS = ("skipped", "notices")  # written where there are some
 JUST_NOW = 2.0  # seconds: a file this new may change again without its times showing it
 ABANDONED = 24 * 3600.0  # seconds: an unfinished entry this old was left by a killed process
 
@@ -102,6 +103,7 @@ def _keep(made: Decoded, part: Path, entry: Path) -> None:
         "train": made.train,
         "labelled": made.labels is not None,
         "checksum": _checksum(made),
+        **{key: words for key in REMARKS if (words := getattr(made, key))},
     }
     try:
         made.pixels.flush()  # type: ignore[attr-defined]
@@ -122,16 +124,21 @@ def _read(entry: Path) -> Decoded | None:
         facts = json.loads((entry / "facts.json").read_text())
         labels = np.load(entry / "labels.npy") if facts["labelled"] else None
         # copy on write: torch wants writable memory, and nothing anyone writes reaches the file
-        pixels = np.asarray(np.load(entry / "pixels.npy", mmap_mode="c"))
+        found_moments = np.load(entry / "moments.npy")
+        pixels = np.asarray(np.load(entry / "pixels.npy", mmap_mode="c"))[
+            : len(found_moments)
+        ]  # room for those skipped
         classes, train = tuple(facts["classes"]), facts["train"]
-        found = Decoded(pixels, labels, classes, train, np.load(entry / "moments.npy"))
+        more = (tuple(facts.get(key, ())) for key in REMARKS)
+        found = Decoded(pixels, labels, classes, train, found_moments, *more)
         return found if _checksum(found) == facts["checksum"] else None
     except (OSError, ValueError, KeyError, TypeError, EOFError):
         return None
 
 
 def _checksum(found: Decoded) -> list[int]:
-    facts = f"{found.classes} {found.train} {found.pixels.shape}"
+    remarks = "".join(f" {getattr(found, key)}" for key in REMARKS if getattr(found, key))
+    facts = f"{found.classes} {found.train} {found.pixels.shape}{remarks}"
     arrays = [found.pixels, found.moments, *([] if found.labels is None else [found.labels])]
     return [zlib.crc32(facts.encode()), *(zlib.crc32(array.data) for array in arrays)]
 

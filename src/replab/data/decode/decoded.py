@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from replab.data.images import Dataset, Images, moments, statistics, stratified
+from replab.data.mapped import placed
 
 # shape → uint8 array to be filled: on disk where the set is cached, in memory otherwise
 Allocate = Callable[[tuple[int, ...]], np.ndarray]
@@ -23,6 +24,8 @@ class Decoded(NamedTuple):
     classes: tuple[str, ...]
     train: int | None  # number of training images, which come first; None: the data has no split of its own
     moments: np.ndarray  # (N, 2, C), see images.moments
+    skipped: tuple[str, ...] = ()  # files that could not be read, each with the reason
+    notices: tuple[str, ...] = ()  # what a person should know of how they were read
 
     @classmethod
     def of(cls, pixels: np.ndarray, labels: np.ndarray | None, classes: tuple[str, ...], train: int | None) -> Decoded:
@@ -50,6 +53,6 @@ def dataset(
         test = stratified(found.labels, n, fraction, seed, keep=1)
         train, split = np.setdiff1d(np.arange(n), test), f"{fraction} by {seed}"
     mean, std = constants or statistics(found.moments[train], found.pixels[0, 0].size)
-    everything = Images(found.pixels, found.labels, found.classes, mean, std)
+    everything = Images(placed(found.pixels), found.labels, found.classes, mean, std)
     fingerprint = sha256(f"{key} {split}".encode()).hexdigest()
-    return Dataset(name, everything.subset(train), everything.subset(test), fingerprint)
+    return Dataset(name, everything.subset(train), everything.subset(test), fingerprint, found.skipped, found.notices)

@@ -15,13 +15,15 @@ import numpy as np
 
 from replab.data.decode import cache
 from replab.data.decode.decoded import Allocate, Decoded, dataset
-from replab.data.decode.layout import Layout, is_ignored, layout
+from replab.data.decode.layout import Layout, check_enough, is_ignored, layout, only_images
 from replab.data.decode.pictures import Unreadable, decode, header
+from replab.data.decode.reading import Reading
 from replab.data.images import Dataset
 from replab.errors import DataError
 
 LARGEST_MEMBER = 512 * 2**20  # bytes, unpacked: a larger file in a zip is taken for a decompression bomb
 WORTH_THREADS = 64 * 2**10  # bytes per file: below, decoding is mostly Python, and threads only wait for each other
+LISTED = 10  # broken files that an error names
 SAMPLE = 64  # headers that are read before anything is decoded, so that mixed sizes are refused early
 
 Read = Callable[[str], bytes]
@@ -29,38 +31,40 @@ Read = Callable[[str], bytes]
 
 def load(
     path: Path,
+    how: Reading,
     *,
-    size: int | None,
     seed: int,
     name: str | None = None,
     constants: tuple[tuple[float, ...], tuple[float, ...]] | None = None,
 ) -> Dataset:
     """Images of a folder or zip, under its own name or `name`; `constants` are a published mean and std."""
     try:
-        key, found = _from_folder(path, size) if path.is_dir() else _from_zip(path, size)
+        key, found = _from_folder(path, how) if path.is_dir() else _from_zip(path, how)
     except OSError as error:
         raise DataError(f"{error.filename or path} cannot be read ({error.strerror}); repair or remove it") from None
     own = path.resolve().name if path.is_dir() else path.stem
     return dataset(name or own, found, key, seed, constants)
 
 
-def _from_folder(path: Path, size: int | None) -> tuple[str, Decoded]:
+def _from_folder(path: Path, how: Reading) -> tuple[str, Decoded]:
     names, links = _list_folder(path)
+    names, notices = only_images(names)
     files = [(n, links[n]) for n in names if not n.endswith("/")]
-    key = cache.content(files, f"folder, empty: {[n for n in names if n.endswith('/')]}, size {size}")
+    key = cache.content(files, f"folder, empty: {[n for n in names if n.endswith('/')]}, {how}")
 
     def read(name: str) -> bytes:
         with open(links[name], "rb") as file:
             return file.read()
 
-    return key, cache.decoded(key, lambda allocate: _decode(names, read, path, size, allocate))
+    found = cache.decoded(key, lambda allocate: decode_plan(layout(names, str(path)), read, path, how, allocate))
+    return key, found._replace(notices=notices)
 
 
-def _from_zip(path: Path, size: int | None) -> tuple[str, Decoded]:
+def _from_zip(path: Path, how: Reading) -> tuple[str, Decoded]:
     if not zipfile.is_zipfile(path):
         raise DataError(f"{path} is neither a folder nor a zip of images; replab datasets lists the named sets")
-    key = cache.content([("zip", path)], f"size {size}")
-    return key, cache.decoded(key, lambda allocate: _decode_zip(path, size, allocate))
+    key = cache.content([("zip", path)], str(how))
+    return key, cache.decoded(key, lambda allocate: _decode_zip(path, how, allocate))
 
 
 def _list_folder(top: Path) -> tuple[list[str], dict[str, str]]:
@@ -85,7 +89,7 @@ def _list_folder(top: Path) -> tuple[list[str], dict[str, str]]:
     return sorted([*links, *empty]), links
 
 
-def _decode_zip(path: Path, size: int | None, allocate: Allocate) -> Decoded:
+def _decode_zip(path: Path, how: Reading, allocate: Allocate) -> Decoded:
     try:
         with zipfile.ZipFile(path) as archive:
             members = {}
@@ -104,8 +108,10 @@ def _decode_zip(path: Path, size: int | None, allocate: Allocate) -> Decoded:
                 members[name] = member
             # of the folders' own entries only empty ones matter
             holding = {name[: i + 1] for name in members for i, c in enumerate(name[:-1]) if c == "/"}
-            names = [n for n in members if n not in holding]
-            return _decode(names, lambda n: _read_member(archive, members[n]), path, size, allocate)
+            names, notices = only_images([n for n in members if n not in holding])
+            plan = layout(names, str(path))
+            found = decode_plan(plan, lambda n: _read_member(archive, members[n]), path, how, allocate)
+            return found._replace(notices=notices)
     except zipfile.BadZipFile as error:
         raise DataError(f"{path} is a damaged zip ({error}); copy or download it again") from None
 
@@ -117,29 +123,34 @@ def _read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
         raise Unreadable(f"damaged in the zip: {error}") from None
 
 
-def _decode(names: Iterable[str], read: Read, where: Path, size: int | None, allocate: Allocate) -> Decoded:
-    return decode_plan(layout(names, str(where)), read, where, size, allocate)
-
-
-def decode_plan(plan: Layout, read: Read, where: Path, size: int | None, allocate: Allocate) -> Decoded:
-    """All files of a plan, in its order."""
+def decode_plan(plan: Layout, read: Read, where: Path, how: Reading, allocate: Allocate) -> Decoded:
+    """All files of a plan, in its order, or all that can be read."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # PIL's warnings about large or odd files: those are refused below, or fine
-        if size is None:
+        if how.size is None:
             step = max(1, len(plan.files) // SAMPLE)
             _refuse_mixed_sizes(_sizes(plan.files[::step], read), plan, read, where)
-        pixels = _pixels(plan, read, where, size, allocate)
-    labels = None if plan.labels is None else np.array(plan.labels, np.int64)
-    return Decoded.of(pixels, labels, plan.classes, plan.train)
+        pixels, kept, broken = _pixels(plan, read, where, how, allocate)
+    labels = None if plan.labels is None else np.array(plan.labels, np.int64)[kept]
+    train = None if plan.train is None else int((kept < plan.train).sum())
+    if broken:
+        check_enough(labels, plan.classes, train, len(kept), f"{where} without its {len(broken):,} broken files")
+    return Decoded.of(pixels, labels, plan.classes, train)._replace(skipped=tuple(broken))
 
 
-def _pixels(plan: Layout, read: Read, where: Path, size: int | None, allocate: Allocate) -> np.ndarray:
+def _pixels(
+    plan: Layout, read: Read, where: Path, how: Reading, allocate: Allocate
+) -> tuple[np.ndarray, np.ndarray, list[str]]:
+    """(pixels, places in the plan of the files they are of, the other files and why they cannot be read)."""
     pixels: np.ndarray | None = None  # of the first image's shape, until a colour image comes after gray ones
-    unreadable: list[tuple[str, str]] = []
-    for i, image in enumerate(_decoded(plan.files, read, where, size)):
+    kept: list[int] = []
+    broken: list[str] = []
+    for place, image in enumerate(_decoded(plan.files, read, where, how)):
         if isinstance(image, Unreadable):
-            unreadable.append((plan.files[i], str(image)))
+            broken.append(f"{plan.files[place]} ({image})")
             continue
+        i = len(kept)
+        kept.append(place)
         if pixels is None:
             pixels = _room((len(plan.files), *image.shape), allocate, where)
         if image.shape[1:] != pixels.shape[2:]:
@@ -148,11 +159,14 @@ def _pixels(plan: Layout, read: Read, where: Path, size: int | None, allocate: A
             gray, pixels = pixels, _room((len(plan.files), *image.shape), allocate, where)
             pixels[:i] = gray[:i]
         pixels[i] = image  # a gray image fills all three channels
-    if unreadable or pixels is None:
-        first, why = unreadable[0]
-        others = f" and {len(unreadable) - 1} more of {len(plan.files)} files" if len(unreadable) > 1 else ""
-        raise DataError(f"{where}: every file must be an image, but {first} is not ({why}){others}; remove or replace")
-    return pixels
+    if pixels is None or (broken and not how.skip_broken):
+        listed = ", ".join(broken[:LISTED]) + (" …" if len(broken) > LISTED else "")
+        way = "--skip-broken leaves them out" if pixels is not None else "replace them"
+        raise DataError(
+            f"{where}: every file must be an image, but {len(broken):,} of {len(plan.files):,} cannot be read:"
+            f" {listed}; {way}"
+        )
+    return pixels[: len(kept)], np.array(kept), broken
 
 
 def _room(shape: tuple[int, ...], allocate: Allocate, where: Path) -> np.ndarray:
@@ -166,13 +180,13 @@ def _room(shape: tuple[int, ...], allocate: Allocate, where: Path) -> np.ndarray
         ) from None
 
 
-def _decoded(files: list[str], read: Read, where: Path, size: int | None) -> Iterator[np.ndarray | Unreadable]:
+def _decoded(files: list[str], read: Read, where: Path, how: Reading) -> Iterator[np.ndarray | Unreadable]:
     """Each file's image, or why there is none, in order."""
     from tqdm.auto import tqdm
 
     def one(name: str) -> np.ndarray | Unreadable:
         try:
-            return decode(read(name), size=size)
+            return decode(read(name), size=how.size, fit=how.fit)
         except Unreadable as error:
             return error
 
@@ -213,4 +227,7 @@ def _refuse_mixed_sizes(sizes: Counter[tuple[int, int]], plan: Layout, read: Rea
     listed = ", ".join(f"{w}x{h} ({count:,})" for (w, h), count in sizes.most_common(4))
     more = f" and {len(sizes) - 4} more sizes" if len(sizes) > 4 else ""
     side = min(min(pair) for pair in sizes)
-    raise DataError(f"{where}: images must be of one size, got {listed}{more}; --size {side} resizes and crops them")
+    raise DataError(
+        f"{where}: images must be of one size, got {listed}{more}; --size {side} resizes and crops them,"
+        " --fit pad or --fit squish keeps the whole of each"
+    )

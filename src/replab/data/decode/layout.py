@@ -8,11 +8,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from replab.errors import DataError
+from replab.settings.words import count
 
+EXTENSIONS = {
+    ".png", ".jpg", ".jpeg", ".jpe", ".jfif", ".gif", ".bmp", ".dib", ".tif", ".tiff", ".webp", ".ppm", ".pgm", ".pbm",
+    ".pnm",
+}  # fmt: skip
 SYSTEM_NAMES = {"__macosx", "thumbs.db", "desktop.ini", "ehthumbs.db"}
 VALIDATION_NAMES = {"val", "valid", "validation", "dev"}
 
@@ -39,7 +45,10 @@ def layout(names: Iterable[str], where: str) -> Layout:
     """From relative names with `/`; an empty folder's ends with one. `where` is for the errors."""
     names = sorted(names)
     if all(n.endswith("/") for n in names):
-        raise DataError(f"{where} has no images; it needs CLASS/*, train/ and test/CLASS/*, or just images")
+        raise DataError(
+            f"{where} has no images (.png, .jpg, .gif, .bmp, .tif, .webp, .ppm …); it needs CLASS/*, train/ and"
+            " test/CLASS/*, or just images"
+        )
     skip = len(_wrapper(names))
     tops = {n[skip:].split("/")[0] for n in names if "/" in n[skip:]}
     if {"train", "test"} <= tops:
@@ -49,15 +58,38 @@ def layout(names: Iterable[str], where: str) -> Layout:
         raise DataError(f"{where} must have both train/ and test/ if it has one of them, got {listed}: rename one")
     labels, classes = _labels(names, skip, where)
     files = [n for n in names if not n.endswith("/")]
-    counts = Counter(classes[i] for i in labels) if labels else Counter({"": len(files)})
-    for name in classes or ("",):
-        if counts[name] < 2:
-            what = f"class {name!r}" if name else "a set of images"
-            raise DataError(
-                f"{where}: {what} must have at least 2 images, to train and to test, got {counts[name]}:"
-                " add images or remove it"
-            )
+    check_enough(labels, classes, None, len(files), where)
     return Layout(files, labels, classes, None)
+
+
+def check_enough(labels: Sequence[int] | None, classes: tuple[str, ...], train: int | None, n: int, where: str) -> None:
+    """Refuse a class without images to train on, or to test by where a split is to be drawn."""
+    counts = Counter(classes[i] for i in labels[:train]) if labels is not None else Counter({"": train or n})
+    least, why = (2, "2 images, to train and to test") if train is None else (1, "1 training image")
+    for name in classes or ("",):
+        if counts[name] < least:
+            what = f"class {name!r}" if name else "a set of images"
+            raise DataError(f"{where}: {what} must have at least {why}, got {counts[name]}: add images or remove it")
+    if train == n:
+        raise DataError(f"{where}: test/ must have at least 1 image, got 0: add some, or leave out train/ and test/")
+
+
+def only_images(names: Iterable[str]) -> tuple[list[str], tuple[str, ...]]:
+    """(names without the files that their extension says are no images, a notice of those)."""
+    kept: list[str] = []
+    others: Counter[str] = Counter()
+    for name in names:
+        extension = PurePosixPath(name).suffix.lower()
+        if name.endswith("/") or not extension or extension in EXTENSIONS:
+            kept.append(name)
+        else:
+            others[extension] += 1
+    if not others:
+        return kept, ()
+    listed = ", ".join(f"{extension} {n:,}" for extension, n in others.most_common(5)) + (
+        " …" if len(others) > 5 else ""
+    )
+    return kept, (f"data: {count(others.total(), 'file')} ignored, no images by extension ({listed})",)
 
 
 def _with_split(names: list[str], skip: int, where: str) -> Layout:

@@ -33,10 +33,11 @@ def header(data: bytes) -> Header:
     return Header(height, width) if _orientation(picture) in SIDEWAYS else Header(width, height)
 
 
-def decode(data: bytes, channels: int | None = None, size: int | None = None) -> np.ndarray:
+def decode(data: bytes, channels: int | None = None, size: int | None = None, fit: str = "crop") -> np.ndarray:
     """(C, H, W) uint8, C as told or as the picture is: 1 for gray, 3 for colour.
 
-    `size`: the short side is resized to it (bilinear, antialiased) and the centre square cropped.
+    `size`: the side of the square it becomes (bilinear, antialiased). `fit` says how: crop the centre, pad with black,
+    or squish.
     """
     from PIL import ImageOps
 
@@ -50,12 +51,12 @@ def decode(data: bytes, channels: int | None = None, size: int | None = None) ->
     gray = _is_gray(picture) if channels is None else channels == 1
     picture = _eight_bit(picture, "L" if gray else "RGB")
     if size is not None:
-        picture = _square(picture, size)
+        picture = _square(picture, size, fit)
     array = np.asarray(picture)
     return array[None] if gray else array.transpose(2, 0, 1)
 
 
-def resized(pixels: np.ndarray, size: int, out: np.ndarray | None = None) -> np.ndarray:
+def resized(pixels: Any, size: int, out: np.ndarray | None = None, fit: str = "crop") -> np.ndarray:
     """(N, C, H, W) → (N, C, size, size), as `decode` resizes."""
     from PIL import Image
 
@@ -63,20 +64,23 @@ def resized(pixels: np.ndarray, size: int, out: np.ndarray | None = None) -> np.
     out = np.empty((n, channels, size, size), np.uint8) if out is None else out
     for image, target in zip(pixels, out):
         for channel in range(channels):  # bilinear resizing treats each channel alone
-            target[channel] = np.asarray(_square(Image.fromarray(image[channel]), size))
+            target[channel] = np.asarray(_square(Image.fromarray(image[channel]), size, fit))
     return out
 
 
-def _square(picture: Any, size: int) -> Any:
+def _square(picture: Any, size: int, fit: str = "crop") -> Any:
     from PIL import Image
 
     width, height = picture.size
     if (width, height) == (size, size):
         return picture
-    short = min(width, height)
-    scaled = (max(size, round(width * size / short)), max(size, round(height * size / short)))
+    if fit == "squish":
+        return picture.resize((size, size), Image.Resampling.BILINEAR)
+    side = max(width, height) if fit == "pad" else min(width, height)
+    edge = min if fit == "pad" else max
+    scaled = tuple(max(1, edge(size, round(length * size / side))) for length in (width, height))
     picture = picture.resize(scaled, Image.Resampling.BILINEAR)  # PIL's bilinear antialiases when it shrinks
-    left, top = (scaled[0] - size) // 2, (scaled[1] - size) // 2
+    left, top = (scaled[0] - size) // 2, (scaled[1] - size) // 2  # below 0 when padded: what is outside is black
     return picture.crop((left, top, left + size, top + size))
 
 

@@ -60,6 +60,14 @@ def read_cifar(path: Path, data: bytes, label_key: str) -> tuple[np.ndarray, np.
         raise Broken(path, error) from None
 
 
+def read_cifar_binary(path: Path, data: bytes) -> tuple[np.ndarray, np.ndarray]:
+    """A batch of CIFAR-10's binary version."""
+    if not data or len(data) % 3073:
+        raise Broken(path, f"{len(data):,} bytes are no whole number of images of 3,073")
+    records = np.frombuffer(data, np.uint8).reshape(-1, 3073)
+    return records[:, 1:].reshape(-1, 3, 32, 32), records[:, 0].astype(np.int64)
+
+
 def read_cifar_names(path: Path, data: bytes, key: str) -> tuple[str, ...]:
     try:
         return tuple(str(name) for name in _unpickled(path, data)[key])

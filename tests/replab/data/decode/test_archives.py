@@ -7,7 +7,15 @@ from urllib.error import URLError
 
 import numpy as np
 import pytest
-from published_fakes import CIFAR10, CIFAR100, write_cifar, write_cifar_archive, write_mnist, write_svhn
+from published_fakes import (
+    CIFAR10,
+    CIFAR100,
+    write_cifar,
+    write_cifar_archive,
+    write_cifar_binary,
+    write_mnist,
+    write_svhn,
+)
 
 from replab.data.decode import archives as torchvision_sets
 from replab.data.load import load
@@ -40,6 +48,39 @@ def test_cifar_pixels(root, name, form, packed):
     assert np.array_equal(train.pixels.reshape(len(written), -1), written)
     assert train.classes[:2] == ("class0", "class1")
     assert len(train.classes) == form[1]
+
+
+def cifar10_forms(root):
+    write_cifar_archive(root / "cifar-10-python.tar.gz", *CIFAR10)
+    write_cifar_binary(root, "cifar-10-binary.tar.gz")
+    write_cifar_binary(root)
+    return write_cifar(root, *CIFAR10)
+
+
+@pytest.mark.parametrize(
+    "form", ["cifar-10-python.tar.gz", "cifar-10-binary.tar.gz", "cifar-10-batches-bin", "cifar-10-batches-py"]
+)
+def test_cifar10_in_every_form_by_name_and_by_path(root, tmp_path, form):
+    written = cifar10_forms(tmp_path)
+    (tmp_path / form).rename(root / form)
+    by_path = load(str(root / form))
+    for data in (load("cifar10"), by_path):
+        assert data.name == "cifar10"
+        assert np.array_equal(data.train.pixels.reshape(len(written), -1), written)
+        assert np.bincount(data.train.labels).tolist() == [5] * 10
+        assert data.train.classes[:2] == ("class0", "class1")
+        assert (data.train.mean, data.train.std) == CIFAR10_CONSTANTS
+
+
+def test_a_damaged_cifar10_that_was_named_by_path_is_not_downloaded(tmp_path):
+    write_cifar_binary(tmp_path)
+    file = tmp_path / "cifar-10-batches-bin/data_batch_3.bin"
+    file.write_bytes(file.read_bytes()[:-1])
+    with pytest.raises(DataError, match=r"data_batch_3.bin is not whole .*; copy it again"):
+        load(str(tmp_path / "cifar-10-batches-bin"))
+    file.unlink()
+    with pytest.raises(DataError, match="a file of it is missing"):
+        load(str(tmp_path / "cifar-10-batches-bin"))
 
 
 def test_cifar10_has_the_published_constants(root):

@@ -182,15 +182,79 @@ def test_bad_files_are_named_and_counted(tmp_path, how, pack):
     damage(data / "b/1.png", how)
     damage(data / "b/3.png", how)
     path = zipped(data, tmp_path / "y.zip") if pack else data
-    assert "and 2 more of 10 files" in refused(path)
+    assert "3 of 10 cannot be read: a/2.png (" in refused(path)
+    assert "--skip-broken" in refused(path)
 
 
-def test_a_readme_is_named(tmp_path):
-    write(tmp_path, numbered("a", "b"))
-    (tmp_path / "README.txt").write_text("hello")
-    assert "README.txt" in refused(tmp_path)
-    (tmp_path / "README.txt").rename(tmp_path / "a" / "README.txt")
-    assert "a/README.txt is not (not an image)" in refused(tmp_path)
+def test_an_error_names_ten_broken_files(tmp_path):
+    write(tmp_path, numbered("a", "b", n=8))
+    for name in numbered("a", "b", n=7):
+        damage(tmp_path / name, "empty")
+    text = refused(tmp_path)
+    assert "14 of 16 cannot be read" in text
+    assert text.count(".png") == 10
+
+
+@pytest.mark.parametrize("pack", [False, True])
+def test_broken_files_are_skipped_named_and_counted(tmp_path, pack):
+    data = tmp_path / "data"
+    write(data, numbered("train/a", "train/b") + numbered("test/a", "test/b", n=2))
+    whole = load(str(data))
+    for name in ("train/a/2.png", "test/b/0.png"):
+        damage(data / name, "not an image")
+    path = str(zipped(data, tmp_path / "x.zip") if pack else data)
+    for _ in range(2):  # decoded, then from the cache
+        found = load(path, skip_broken=True)
+        assert found.skipped == ("train/a/2.png (not an image)", "test/b/0.png (not an image)")
+        assert np.array_equal(found.train.pixels, np.delete(whole.train.pixels, 2, 0))
+        assert found.train.labels.tolist() == [0] * 4 + [1] * 5
+        assert np.array_equal(found.test.pixels, np.delete(whole.test.pixels, 2, 0))
+        assert found.test.labels.tolist() == [0, 0, 1]
+    assert "2 broken files skipped, train/a/2.png (not an image) first" in found.remarks()[-1]
+
+
+def test_a_class_that_is_broken_throughout_is_refused(tmp_path):
+    write(tmp_path, numbered("a", "b", n=3))
+    for name in numbered("b", n=2):
+        damage(tmp_path / name, "empty")
+    assert "class 'b' must have at least 2 images, to train and to test, got 1" in refused(tmp_path, skip_broken=True)
+
+
+@pytest.mark.parametrize("pack", [False, True])
+def test_what_is_no_image_by_extension_is_ignored_with_one_notice(tmp_path, pack):
+    data = tmp_path / "data"
+    write(data, numbered("a", "b"))
+    expected = load(str(data))
+    for name in ("README.txt", "a/README.md", "a/labels.csv", "docs/more.txt"):
+        (data / name).parent.mkdir(exist_ok=True)
+        (data / name).write_text("hello")
+    path = str(zipped(data, tmp_path / "x.zip") if pack else data)
+    for _ in range(2):
+        found = load(path)
+        assert np.array_equal(found.train.pixels, expected.train.pixels)
+        assert found.train.classes == ("a", "b")
+        assert found.remarks() == ("data: 4 files ignored, no images by extension (.txt 2, .md 1, .csv 1)",)
+    assert expected.remarks() == ()
+    if not pack:
+        assert found.fingerprint == expected.fingerprint
+
+
+@pytest.mark.parametrize("fit", ["crop", "pad", "squish"])
+def test_mixed_sizes_are_fitted_into_squares(tmp_path, fit):
+    wide, high = np.zeros((8, 16, 3), np.uint8), np.zeros((16, 8, 3), np.uint8)
+    wide[:, 8:], high[:8] = 255, 255
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        for i, picture in enumerate((wide, wide, high, high)):
+            Image.fromarray(picture).save(tmp_path / name / f"{i}.png")
+    found = load(str(tmp_path), size=8, fit=fit)
+    both = np.concatenate([found.train.pixels, found.test.pixels])
+    assert both.shape == (8, 3, 8, 8)
+    white = (both[:, 0] > 127).sum(axis=(1, 2))
+    assert set(white.tolist()) == {"crop": {32}, "pad": {16}, "squish": {32}}[fit]
+    by_row = (both[:, 0] > 127).any(axis=2).sum(axis=1)  # rows with white: the wide ones keep theirs in all, or half
+    assert set(by_row.tolist()) == {"crop": {8, 4}, "pad": {4}, "squish": {8, 4}}[fit]
+    assert "--fit pad or --fit squish" in refused(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -240,7 +304,7 @@ def test_zip_bombs_and_damaged_zips(tmp_path, monkeypatch):
     raw = path.read_bytes()
     flipped = raw.index(b"IHDR") + 8
     path.write_bytes(raw[:flipped] + b"\xff\xff" + raw[flipped + 2 :])
-    assert "a/0.png is not (damaged in the zip" in refused(path)
+    assert "a/0.png (damaged in the zip" in refused(path)
     (tmp_path / "text.zip").write_text("no zip")
     assert "neither a folder nor a zip" in refused(tmp_path / "text.zip")
 
