@@ -1,4 +1,4 @@
-"""Large work in pieces, one a thread: NumPy lets go of the interpreter while it computes.
+"""Large work in pieces, one per thread: NumPy lets go of the interpreter while it computes.
 
 OpenBLAS's own threads wait for each other many times within one product, and on a busy machine each wait costs a time
 slice. Pieces of a convolution wait once, and their copying and adding runs on all threads too. So while pieces run,

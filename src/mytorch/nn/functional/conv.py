@@ -29,7 +29,7 @@ _NARROW = 100  # a row of fewer columns is too little for one product: the kerne
 
 
 def _blocks(rows: slice, row_size: int) -> Iterator[range]:
-    """Split output rows so that a block's windows (row_size numbers a row) fit the cache."""
+    """Split output rows so that a block's windows (row_size numbers per row) fit the cache."""
     step = max(1, _BLOCK // max(row_size, 1))
     for start in range(rows.start, rows.stop, step):
         yield range(start, min(start + step, rows.stop))

@@ -10,6 +10,8 @@ from mytorch.tensor import Tensor
 
 __all__ = ["linear"]
 
+_LARGE = 1 << 28  # multiplications from which pieces of ours are faster than OpenBLAS's threads
+
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """input (..., in), weight (out, in) or (in,), bias (out,) -> (..., out)."""
@@ -56,7 +58,7 @@ def _product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     In between, waking a thread of ours costs what it would save. OpenBLAS's own threads wait awake, so they are used.
     """
     cost = a.size * b.shape[1]
-    if parallel.WORTH // 2 <= cost < parallel.WORTH:
+    if parallel.WORTH // 2 <= cost < _LARGE:
         return a @ b
     out = np.empty((len(a), b.shape[1]), a.dtype)
     parallel.in_pieces(lambda piece: np.matmul(a[piece], b, out=out[piece]), len(a), cost)

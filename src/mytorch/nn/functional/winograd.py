@@ -41,8 +41,7 @@ def pays_for_weight(g: np.ndarray) -> bool:
 def kernel(weight: np.ndarray) -> np.ndarray:
     """(O, C, 3, 3) -> cells (16, O, C): G kernel G', as one product with the nine numbers of all kernels."""
     o, c = weight.shape[:2]
-    both = np.kron(_G, _G).astype(weight.dtype)  # (16, 9)
-    return (both @ weight.transpose(2, 3, 0, 1).reshape(9, o * c)).reshape(16, o, c)
+    return _times(np.kron(_G, _G), weight.transpose(2, 3, 0, 1).reshape(9, o * c)).reshape(16, o, c)
 
 
 def correlate(x: np.ndarray, cells: np.ndarray, turned: bool = False) -> np.ndarray:
@@ -84,8 +83,15 @@ def correlate_weight(g: np.ndarray, x: np.ndarray) -> np.ndarray:
                 total[:, piece] += np.matmul(tiles, spread)
 
     in_pieces(some_channels, c, g.size * c * 9)
-    both = np.kron(_G, _G).T.astype(g.dtype)  # (9, 16)
-    return (both @ total.reshape(16, c * o)).reshape(3, 3, c, o).transpose(3, 2, 0, 1)
+    return _times(np.kron(_G, _G).T, total.reshape(16, c * o)).reshape(3, 3, c, o).transpose(3, 2, 0, 1)
+
+
+def _times(both: np.ndarray, cells: np.ndarray) -> np.ndarray:
+    """A small matrix times one of few and very long rows: (9 or 16, 16 or 9) @ (., long)."""
+    out = np.empty((len(both), cells.shape[1]), cells.dtype)
+    both = both.astype(cells.dtype)
+    in_pieces(lambda part: np.matmul(both, cells[:, part], out=out[:, part]), out.shape[1], out.size * len(cells))
+    return out
 
 
 def _blocks(rows: slice, size: int) -> Iterator[range]:
