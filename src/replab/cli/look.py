@@ -1,4 +1,4 @@
-"""show and data: look at a model or at images before anything is trained."""
+"""show, cost and data: look at a model, at what a run would take and at images before anything is trained."""
 
 from __future__ import annotations
 
@@ -32,6 +32,25 @@ def show(
     experiment = prepare(wanted, data=stand_in(wanted.data, size=wanted.size, classes=wanted.classes))
     structure = trace(experiment.spare_model(), experiment.data.spec)
     print(structure.mermaid() if mermaid else structure.table())
+
+
+@app.command(rich_help_panel=LOOK)
+@with_settings()
+def cost(
+    model: Model,
+    recipe: RecipeFile = None,
+    *,
+    settings: dict[str, Any],
+) -> None:
+    """Measure on a few steps what a run would take, search and training; nothing is written."""
+    from replab import preflight
+
+    wanted = preflight.requested(model, recipe=recipe, **settings)
+    from replab.training.cost import measure
+    from replab.training.prepare import prepare
+
+    experiment = prepare(wanted)
+    print(measure(experiment).sentences(experiment))
 
 
 @app.command(rich_help_panel=LOOK)

@@ -19,25 +19,34 @@ def view(
         str, typer.Option(metavar="ADDRESS", help="address to serve on; others than this machine need --token")
     ] = "127.0.0.1",
     token: Annotated[str | None, typer.Option(metavar="SECRET", help="what every request must know")] = None,
+    trust: Annotated[
+        list[str] | None,
+        typer.Option("--trust", metavar="RUN", help="let the page use this run's own model file; may be repeated"),
+    ] = None,
     results: Annotated[Path, typer.Option(metavar="FOLDER", help="folder of the ledger")] = Path("results"),
     open_: Annotated[bool, typer.Option("--open/--no-open", help="open it in the browser")] = True,
 ) -> None:
-    """Look at runs in the browser: a table, live curves, comparisons, the ledger. Nothing leaves this machine."""
-    from replab.records.record import runs_folder
+    """Look at runs in the browser, try their models, start new ones. Nothing leaves this machine."""
+    from replab.records.record import Record, runs_folder
     from replab.web.serve import serve
 
     folder = runs_folder(runs)
     if not folder.is_dir():
         raise RunError(f"there is no folder {folder}; replab run makes one, --runs FOLDER names another")
 
-    def ready(url: str) -> None:
+    trusted = frozenset(Record.open(name, folder).id for name in trust or ())
+
+    def ready(address: str, secret: str) -> None:
+        url = f"{address}?token={secret}"
         print(f"{folder} at {url} (Ctrl-C ends it)", flush=True)
         if token:
-            print(f"every run in {folder} can be read by whoever reaches {host} and knows the token", flush=True)
+            exposed = f"every run in {folder} can be read, and its model tried"
+            print(f"{exposed}, by whoever reaches {host} and knows the token", flush=True)
         elif open_:
             typer.launch(url)
 
-    serve(folder, results, host, port, token, ready)
+    for run in serve(folder, results, host, port, token, ready, trusted):
+        print(f"run {run} was stopped with the page; replab resume {run} continues it")
 
 
 @app.command(rich_help_panel=PUBLISHED)

@@ -93,3 +93,14 @@ def sample(images: Images, n: int, seed: int) -> tuple[np.ndarray, list[str]]:
     index = np.random.default_rng(seed).permutation(len(images))[:n]
     captions = [] if images.labels is None else [images.classes[label] for label in images.labels[index]]
     return images.pixels[index], captions
+
+
+def copies(images: Images, n: int) -> np.ndarray:
+    """Numbers of at most n images that are a copy of an earlier one, each after the one that it copies."""
+    first: dict[bytes, int] = {}
+    found: list[int] = []
+    for number, mark in enumerate(fingerprints(images)):
+        if mark in first:
+            found += [first[mark], number]
+        first.setdefault(mark, number)
+    return np.array(list(dict.fromkeys(found))[:n], int)

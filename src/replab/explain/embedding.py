@@ -19,5 +19,10 @@ def penultimate(run: Any, images: int, model: Any = None) -> tuple[np.ndarray, n
         raise RunError(f"run {run.id} is not a torch classifier; embed looks into those")
     ready, network = run.reopened(model), run.model(model)
     labels, predicted = run.predictions["labels"], run.predictions["logits"].argmax(1)
-    chosen = np.sort(np.random.default_rng(run.chosen.seed).permutation(len(labels))[:images])
+    chosen = drawn(len(labels), images, run.chosen.seed)
     return features.penultimate(ready, network, ready.data.test.subset(chosen)), labels[chosen], predicted[chosen]
+
+
+def drawn(total: int, images: int, seed: int) -> np.ndarray:
+    """Which of so many test images."""
+    return np.sort(np.random.default_rng(seed).permutation(total)[:images])

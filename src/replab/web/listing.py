@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from replab.errors import ReplabError
+from replab.errors import ReplabError, RunError
 from replab.records import journal
 from replab.records.record import Record
 from replab.records.statistics import wilson
@@ -28,6 +28,10 @@ WATCHED = (
 Row = dict[str, Any]
 
 
+class NotThere(RunError):
+    """Nothing is at this address."""
+
+
 class Listing:
     """Reads each run again only when one of its files has changed."""
 
@@ -41,9 +45,12 @@ class Listing:
         found = Record.all(self.runs)
         return {r.id: r for r in found if not r.folder.is_symlink() or r.folder.resolve().parent == home}
 
-    def record(self, id: str) -> Record | None:
+    def record(self, id: str) -> Record:
         """One run, by its whole id: a name from an address is looked up, never joined to a path."""
-        return self.records().get(id)
+        record = self.records().get(id)
+        if record is None:
+            raise NotThere("there is no such run in this folder")
+        return record
 
     def rows(self) -> list[Row]:
         """The newest first."""

@@ -9,7 +9,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from replab.web.app import application
+from replab.web.app import Site, application
 from replab.web.listing import Listing
 from replab.web.serve import serve
 
@@ -20,7 +20,7 @@ class Client:
     """Requests to the page, without a network. The path is sent as it is written, dots and all."""
 
     def __init__(self, runs: Path, hosts=frozenset({HOST, "localhost:8265"}), token="secret"):
-        self.app = application(runs, runs / "no-results", hosts, token)
+        self.app = application(Site(runs, runs / "no-results"), hosts, token)
 
     def __call__(self, path: str, method: str = "GET", **headers: str) -> httpx.Response:
         sent = {"host": HOST, **{k.replace("_", "-"): v for k, v in headers.items()}}
@@ -184,7 +184,7 @@ def test_open_to_others_needs_a_token_at_all(refuses, a_run):
 def test_fifty_readers_while_a_run_is_written(a_run):
     """On a real port: every answer is whole, whatever the writer is doing."""
     address: list[str] = []
-    arguments = (a_run.folder.parent, Path("no-results"), "127.0.0.1", 0, None, address.append)
+    arguments = (a_run.folder.parent, Path("no-results"), "127.0.0.1", 0, None, lambda url, token: address.append(url))
     threading.Thread(target=serve, args=arguments, daemon=True).start()
     while not address:
         pass

@@ -1,17 +1,14 @@
 """replab view in a real browser: filter, sort and compare runs, and watch one that is running."""
 
 import shutil
-import threading
-import time
-from pathlib import Path
 
 import pytest
+from serving import served
 
 from replab import api
 from replab.records.events import Event
 from replab.records.journal import Journal
 from replab.records.record import Record
-from replab.web.serve import serve
 
 
 @pytest.fixture(scope="module")
@@ -25,13 +22,7 @@ def runs(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def address(runs):
-    told: list[str] = []
-    threading.Thread(
-        target=serve, args=(runs, Path("no-results"), "127.0.0.1", 0, None, told.append), daemon=True
-    ).start()
-    while not told:
-        time.sleep(0.01)
-    return told[0]
+    return served(runs)[0]
 
 
 def shown(browser) -> list[str]:

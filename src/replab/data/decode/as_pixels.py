@@ -1,4 +1,4 @@
-"""One image that a user gives (a path, a PIL picture or an array) as the data sources would have read it."""
+"""One image that a user gives (a path, bytes, a PIL picture or an array) as the data sources would have read it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from replab.errors import DataError
 
 
 def as_pixels(image: Any, channels: int, height: int, width: int, fit: str = "crop") -> np.ndarray:
-    """(C, H, W) uint8 of this size, from a path, a PIL picture or a uint8 array."""
+    """(C, H, W) uint8 of this size, from a path, the bytes of a file, a PIL picture or a uint8 array."""
     if isinstance(image, np.ndarray):
         from PIL import Image
 
@@ -30,6 +30,8 @@ def as_pixels(image: Any, channels: int, height: int, width: int, fit: str = "cr
         image = image if image.mode in ("1", "L", "LA", "P", "I;16", "RGB", "RGBA") else image.convert("RGB")
         image.save(buffer, "PNG")
         data, name = buffer.getvalue(), "the image"
+    elif isinstance(image, bytes):
+        data, name = image, "the image"
     else:
         name = str(image)
         try:

@@ -53,7 +53,8 @@ function pointsOf(series) {
   return series.marks ?? series.points.map(([x, y]) => ({ x, y }));
 }
 
-export function chart(holder, first) {
+// `seen` is told of each point that is read: (x, y, text …)
+export function chart(holder, first, seen = () => {}) {
   let spec = first;
   let zoom = null; // [low, high] on the x axis
   let cursor = null; // an x value
@@ -66,6 +67,7 @@ export function chart(holder, first) {
   const values = element("details", {}, element("summary", {}, "Values as a table"));
   holder.append(element("div", { class: "chart" }, title, plot, readout, legend, values));
   let view = null; // how values become pixels, as last drawn
+  let over = null; // what is drawn over the series: the cursor, and the points it reads
 
   function scales() {
     const width = Math.max(240, plot.clientWidth || 480);
@@ -73,7 +75,7 @@ export function chart(holder, first) {
     const all = shown.flatMap(pointsOf);
     let xs = all.map((p) => p.x);
     if (!xs.length) xs = [1];
-    let [low, high] = zoom ?? [Math.min(...xs), Math.max(...xs)];
+    let [low, high] = zoom ?? [xs.reduce((a, b) => Math.min(a, b)), xs.reduce((a, b) => Math.max(a, b))];
     const log = Boolean(spec.log);
     if (!zoom) {
       if (spec.kinds?.length) [low, high] = [-0.5, spec.kinds.length - 0.5];
@@ -88,14 +90,15 @@ export function chart(holder, first) {
     // A few exploded values must not flatten the others: they leave by the top edge.
     const usual = sorted[Math.floor(0.8 * (sorted.length - 1))];
     const reach = bottom + 40 * Math.max(usual - bottom, Math.abs(bottom), 1e-12);
-    if (sorted.length > 4 && top > reach) top = sorted.filter((y) => y <= reach).pop();
+    if (sorted.length > 4 && top > reach && !spec.bare) top = sorted.filter((y) => y <= reach).pop();
     const room = 0.07 * (top - bottom) || 0.05 * Math.abs(top) || 0.5;
     [bottom, top] = [bottom - room, spec.unit === "%" && top <= 100 ? Math.min(top + room, 100.5) : top + room];
     const at = log ? Math.log : (v) => v;
     const inner = width - EDGE.left - EDGE.right;
-    const depth = HEIGHT - EDGE.top - EDGE.bottom;
+    const height = spec.tall ?? HEIGHT;
+    const depth = height - EDGE.top - EDGE.bottom;
     return {
-      width, low, high, bottom, top, log,
+      width, height, low, high, bottom, top, log,
       x: (v) => EDGE.left + ((at(v) - at(low)) / (at(high) - at(low))) * inner,
       y: (v) => (v == null ? EDGE.top : Math.max(EDGE.top, EDGE.top + ((top - v) / (top - bottom)) * depth)),
       back: (px) => {
@@ -109,14 +112,14 @@ export function chart(holder, first) {
   function draw() {
     view = scales();
     const svg = document.createElementNS(NS, "svg");
-    svg.setAttribute("viewBox", `0 0 ${view.width} ${HEIGHT}`);
+    svg.setAttribute("viewBox", `0 0 ${view.width} ${view.height}`);
     svg.setAttribute("aria-hidden", "true");
-    for (const v of ticks(view.bottom, view.top, 5)) {
+    for (const v of spec.bare ? [] : ticks(view.bottom, view.top, 5)) {
       shape(svg, "line", { class: "axis", x1: EDGE.left, x2: view.width - EDGE.right, y1: view.y(v), y2: view.y(v) });
       shape(svg, "text", { class: "tick", x: EDGE.left - 7, y: view.y(v) + 4, "text-anchor": "end" }, spelled(v));
     }
-    const base = HEIGHT - EDGE.bottom;
-    const across = spec.kinds?.length ? spec.kinds.map((_, i) => i)
+    const base = view.height - EDGE.bottom;
+    const across = spec.bare ? [] : spec.kinds?.length ? spec.kinds.map((_, i) => i)
       : view.log ? logTicks(view.low, view.high)
       : ticks(view.low, view.high, Math.max(2, Math.floor(view.width / 80))).filter((v) => spec.x !== "epoch" || Number.isInteger(v));
     for (const v of across) {
@@ -124,20 +127,38 @@ export function chart(holder, first) {
       const text = spec.kinds?.length ? spec.kinds[v].slice(0, 14) : spelled(v);
       shape(svg, "text", { class: "tick", x: view.x(v), y: base + 16, "text-anchor": "middle" }, text);
     }
-    shape(svg, "text", { class: "tick", x: view.width - EDGE.right, y: HEIGHT - 4, "text-anchor": "end" }, spec.x);
+    shape(svg, "text", { class: "tick", x: view.width - EDGE.right, y: view.height - 4, "text-anchor": "end" }, spec.x);
     const clip = shape(svg, "clipPath", { id: `clip-${chart.count = (chart.count ?? 0) + 1}` });
     shape(clip, "rect", { x: EDGE.left - 6, y: 0, width: view.width - EDGE.left - EDGE.right + 12, height: base + 4 });
     const area = shape(svg, "g", { "clip-path": `url(#${clip.id})` });
     for (const series of spec.series) if (!hidden.has(series.name)) drawSeries(area, series);
-    if (cursor != null) shape(area, "line", { class: "cursor", x1: view.x(cursor), x2: view.x(cursor), y1: EDGE.top, y2: base });
+    over = shape(area, "g", {});
     plot.replaceChildren(svg);
+    if (cursor != null) point();
+  }
+
+  // Only the cursor moves when a person looks: the series stay as they are drawn.
+  function point(near) {
+    over.replaceChildren();
+    if (near?.text) {
+      shape(over, "circle", { class: "ring", cx: view.x(near.x), cy: view.y(near.y), r: spec.small ? 6 : 8 });
+      return;
+    }
+    shape(over, "line", { class: "cursor", x1: view.x(cursor), x2: view.x(cursor), y1: EDGE.top, y2: view.height - EDGE.bottom });
+    for (const series of spec.series) {
+      if (hidden.has(series.name) || series.marks) continue;
+      const group = shape(over, "g", { class: `c${series.colour % 10}` });
+      for (const [x, y] of series.points) if (x === cursor && y != null) shape(group, "circle", { class: "mark", cx: view.x(x), cy: view.y(y), r: 4 });
+    }
   }
 
   function drawSeries(area, series) {
     const group = shape(area, "g", { class: `c${series.colour % 10}` });
     if (series.marks) {
       for (const p of series.marks) {
-        const mark = shape(group, "circle", { class: "mark", cx: view.x(p.x), cy: view.y(p.y), r: 4.5 });
+        const [x, y] = [view.x(p.x), view.y(p.y)];
+        const mark = p.cross ? shape(group, "path", { class: "cross", d: `M${x - 4} ${y - 4}l8 8m0 -8l-8 8` })
+          : shape(group, "circle", { class: "mark", cx: x, cy: y, r: spec.small ? 3 : 4.5 });
         shape(mark, "title", {}, p.text);
         if (p.ring) shape(group, "circle", { class: "ring", cx: view.x(p.x), cy: view.y(p.y), r: 8 });
       }
@@ -151,10 +172,8 @@ export function chart(holder, first) {
       pen = "L";
     }
     shape(group, "path", { class: "line", d: path || "M0 0", ...(series.dashed ? { "stroke-dasharray": "6 4" } : {}) });
-    const few = series.points.length <= 40;
-    for (const [x, y] of series.points) {
-      if (y != null && (few || x === cursor)) shape(group, "circle", { class: "mark", cx: view.x(x), cy: view.y(y), r: x === cursor ? 4 : 2.5 });
-    }
+    if (series.points.length > 40) return;
+    for (const [x, y] of series.points) if (y != null) shape(group, "circle", { class: "mark", cx: view.x(x), cy: view.y(y), r: 2.5 });
   }
 
   function read(x, px, py) {
@@ -169,7 +188,8 @@ export function chart(holder, first) {
       const parts = all.filter((p) => p.x === near.x).map((p) => `${p.series.name} ${spelled(p.y)}${spec.unit && p.y != null ? " " + spec.unit : ""}`);
       readout.textContent = `${spec.x} ${spelled(near.x)}: ${parts.join(", ")}`;
     }
-    draw();
+    point(near);
+    seen(near);
   }
 
   function zoomTo(range) {
@@ -180,7 +200,7 @@ export function chart(holder, first) {
 
   function step(direction) {
     const xs = [...new Set(spec.series.filter((s) => !hidden.has(s.name)).flatMap((s) => pointsOf(s).map((p) => p.x)))]
-      .filter((x) => x >= view.low && x <= view.high).sort((a, b) => a - b);
+      .filter((x) => x >= view.low && x <= view.high).sort((a, b) => a - b); // marks that share an x are read by pointer
     const place = cursor == null ? (direction > 0 ? -1 : xs.length) : xs.indexOf(cursor);
     const next = xs[Math.min(xs.length - 1, Math.max(0, place + direction))];
     if (next !== undefined) read(next);
@@ -203,8 +223,7 @@ export function chart(holder, first) {
     const [px, py] = place(event);
     read(view.back(px), px, py);
     if (start != null && Math.abs(px - start) > 8) {
-      const svg = plot.firstChild;
-      shape(svg, "rect", { class: "selection", x: Math.min(px, start), y: EDGE.top, width: Math.abs(px - start), height: HEIGHT - EDGE.top - EDGE.bottom });
+      shape(over, "rect", { class: "selection", x: Math.min(px, start), y: EDGE.top, width: Math.abs(px - start), height: view.height - EDGE.top - EDGE.bottom });
     }
   });
   plot.addEventListener("pointerup", (event) => {
@@ -212,7 +231,7 @@ export function chart(holder, first) {
     if (start != null && Math.abs(px - start) > 8) zoomTo([start, px].sort((a, b) => a - b).map(view.back));
     start = null;
   });
-  plot.addEventListener("pointerleave", () => { start = null; cursor = null; readout.textContent = ""; draw(); });
+  plot.addEventListener("pointerleave", () => { start = null; cursor = null; readout.textContent = ""; over.replaceChildren(); });
   plot.addEventListener("dblclick", () => zoomTo(null));
   plot.addEventListener("keydown", (event) => {
     const act = { ArrowRight: () => step(1), ArrowLeft: () => step(-1), "+": () => zoomBy(0.5), "-": () => zoomTo(null), 0: () => zoomTo(null) }[event.key];
@@ -248,7 +267,7 @@ export function chart(holder, first) {
   function update(next) {
     spec = next;
     title.firstChild.textContent = spec.title + (spec.unit ? ` (${spec.unit})` : "");
-    plot.setAttribute("aria-label", `Chart of ${spec.title} over ${spec.x}. Arrow keys read values, plus zooms in, 0 shows all.`);
+    plot.setAttribute("aria-label", `Chart of ${spec.title}${spec.x ? ` over ${spec.x}` : ""}. Arrow keys read values, plus zooms in, 0 shows all.`);
     drawLegend();
     draw();
   }
