@@ -11,8 +11,8 @@ from replab.data.source import source
 from replab.errors import RecipeError
 from replab.models.registry import MODELS
 from replab.settings import choices as choosing
-from replab.settings.recipe import GROUPS, Recipe, all_settings
-from replab.settings.setting import Setting
+from replab.settings.recipe import Recipe, all_settings
+from replab.settings.setting import GROUPS, Setting
 from replab.settings.values import SWITCH, TEXT
 
 FIRST = ("data", "lr", "epochs", "seed", "batch_size", "limit", "search.trials")  # shown at once; the rest on demand
