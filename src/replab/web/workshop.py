@@ -71,7 +71,8 @@ class Workshop:
             run = self.run(record)
             said = run.predict(image)
             ranked = sorted(said.probabilities.items(), key=lambda pair: -pair[1])
-            pixels = as_pixels(image, *(run.input[side] for side in ("channels", "height", "width")))
+            channels, height, width = (run.input[side] for side in ("channels", "height", "width"))
+            pixels = as_pixels(image, channels, height, width, run.chosen.fit)
         return {"label": said.label, "probabilities": ranked[:CLASSES], "image": sprite(pixels[None])}
 
     def maps(self, record: Record, image: bytes) -> dict[str, Any]:
