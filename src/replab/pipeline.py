@@ -246,7 +246,7 @@ def evaluate_trained(
         events.tell("stage", stage="evaluate", seconds=seen.seconds)
     part = learner.part(model)
     batches = learner.batches(learner.data.test, part, recipe)
-    found = evaluate(part, task, batches, experiment.backend, experiment.device)
+    found = evaluate(part, task, batches, experiment.backend, experiment.device, recipe.tta)
     fitted = record.predictions("fitted.npz") if record.has("fitted.npz") else {}
     more, arrays = task.conclude(model, batches, data, found.outputs, fitted, recipe.batch_size)
     metrics, kept = {**found.metrics, **more}, {**found.outputs, **arrays}
@@ -278,7 +278,7 @@ def _facts(experiment: Experiment, model: Any, recipe: Recipe, found: Evaluation
     test, logits = experiment.data.test, found.outputs.get("logits")
     normalise = normalisation(experiment.data.train, recipe.normalise)
     few = Batches(test.subset(slice(0, 64)), 16, normalise=normalise, device=experiment.device)
-    again = evaluate(model, experiment.task, few, experiment.backend, experiment.device)
+    again = evaluate(model, experiment.task, few, experiment.backend, experiment.device, recipe.tta)
     traced = trace(model, experiment.data.spec)
     return {
         "unsteadiness": None if logits is None else unsteadiness(again.outputs["logits"], logits),

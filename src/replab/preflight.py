@@ -24,8 +24,12 @@ def requested(
     runs: str | Path | None = None,
     **settings: Any,
 ) -> Recipe:
-    """The recipe with `settings` on top, checked. They are a Recipe's keys: lr=1e-3, params={"dropout": 0.1}."""
-    base = recipe if isinstance(recipe, Recipe) else Recipe.read(recipe) if recipe else Recipe()
+    """The recipe with `settings` on top, checked. They are a Recipe's keys: lr=1e-3, params={"dropout": 0.1}.
+
+    Without a recipe, it is the one that the model was published with, or all defaults.
+    """
+    source = recipe or (registry.settings_file(model) if isinstance(model, str) else None)
+    base = source if isinstance(source, Recipe) else Recipe.read(source) if source else Recipe()
     if trials is not None:
         settings["search"] = {**settings.get("search", {}), "trials": trials}
     if "params" in settings:

@@ -56,6 +56,15 @@ def test_the_recipe_of_a_run_may_name_a_model_file_that_is_gone(tmp_path):
     assert requested(recipe=tmp_path / "recipe.toml") == recipe
 
 
+def test_a_model_brings_the_recipe_it_was_published_with():
+    found = requested("airbench94")
+    assert (found.data, found.batch_size, found.epochs, found.optimizer) == ("cifar10", 2000, 8, "spectral")
+    assert (found.tta, found.augment) == ("multicrop", ("alternating-flip", "reflect-crop=2"))
+    assert requested("airbench94", "digits", epochs=3, size=32).epochs == 3
+    assert requested("airbench94", recipe=Recipe(lr=1e-3)) == Recipe(model="airbench94", lr=1e-3)
+    assert requested("cnn") == Recipe(model="cnn")
+
+
 @pytest.mark.parametrize("model", ["cnn", "vit-b16", "torchvision:resnet50", "python:build"])
 def test_models_that_are_known_elsewhere(model):
     check(Recipe(model=model))

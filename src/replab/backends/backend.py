@@ -28,19 +28,23 @@ class Backend:
     tensor: Callable[[torch.Tensor], Any]  # a batch of the input pipeline as this backend's tensor
     load_module: Callable[[str], ModuleType]  # a module of replab.models, its torch being this backend
     load_file: Callable[[Path], ModuleType]  # a user's model file, likewise
+    precision: str = "auto"  # of products and convolutions, where torch may choose
 
     def to_device(self, model: Any, device: str) -> Any:
         return model.to(device) if self.name == "torch" else model
 
     def autocast(self, device: str) -> Any:
-        """bfloat16 on GPUs that compute in it; elsewhere float32 as it is."""
-        if (
-            self.name == "torch"
+        """By `precision`; `auto` is bfloat16 on GPUs that compute in it, and elsewhere float32 as it is."""
+        half = self.precision == "bfloat16" or (
+            self.precision == "auto"
+            and self.name == "torch"
             and device.startswith("cuda")
             and torch.cuda.is_bf16_supported(including_emulation=False)
-        ):
-            return torch.autocast("cuda", dtype=torch.bfloat16)
-        return contextlib.nullcontext()
+        )
+        if not half:
+            return contextlib.nullcontext()
+        # no cache: it would keep the weights of before a step for the losses of the task's next part
+        return torch.autocast(device.partition(":")[0], dtype=torch.bfloat16, cache_enabled=False)
 
 
 def array(tensor: Any) -> np.ndarray:
@@ -62,13 +66,13 @@ def threads(backend: Backend, count: int) -> Iterator[None]:
         backend.lib.set_num_threads(before)
 
 
-def get(name: str) -> Backend:
+def get(name: str, precision: str = "auto") -> Backend:
     if name == "torch":
         from replab.backends.allocator import keep_freed_memory
         from replab.backends.user_file import import_file
 
         keep_freed_memory()
-        return Backend("torch", torch, lambda t: t, importlib.import_module, import_file)
+        return Backend("torch", torch, lambda t: t, importlib.import_module, import_file, precision)
     import mytorch
     from mytorch.compat import import_as_torch
 

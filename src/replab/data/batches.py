@@ -103,12 +103,14 @@ class Batches:
     def epoch(self, number: int) -> Iterator[Batch]:
         generator = torch.Generator().manual_seed(_seed(self.seed, number))
         order = torch.randperm(self.size, generator=generator) if self.shuffle else torch.arange(self.size)
+        coins = torch.rand(self.size, generator=torch.Generator().manual_seed(_seed(self.seed, 0)))
         indices = [order[start:stop] for start, stop in self._bounds()]
         for index, rows in zip(indices, self._gathered(indices)):
             x = rows.float().mul_(self._scale).add_(self._shift)  # (B, C*H*W), one buffer
             y = None if self._labels is None else self._labels[index].to(self.device)
             own = torch.nn.functional.one_hot(y, self._classes).float() if self._mixes and y is not None else None
-            x, target = steps.apply(self._image(x), self.augment, generator, self._black, own)
+            turn = steps.Turn(number, coins[index])
+            x, target = steps.apply(self._image(x), self.augment, generator, self._black, own, turn)
             if self.augment and self.channels_last:
                 x = x.contiguous(memory_format=torch.channels_last)
             yield Batch(x.to(self.dtype), y, index, target)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from replab.errors import ModelError
-from replab.registry import Kind
+from replab.registry import Kind, folder_of
 
 MODELS = Kind("model", "replab.models.zoo", "register", "replab models lists all")
 
@@ -16,6 +16,12 @@ MODELS = Kind("model", "replab.models.zoo", "register", "replab models lists all
 def register(build=None, *, task: str = "classify"):  # type: ignore[no-untyped-def]
     """Make a builder known under its function's name. `task` says what its models learn."""
     return MODELS(task=task) if build is None else MODELS(task=task)(build)
+
+
+def settings_file(model: str) -> Path | None:
+    """The recipe that a registered model was published with, if one stands beside it: airbench94.toml."""
+    file = folder_of(MODELS.package) / f"{model.replace('-', '_')}.toml"
+    return file if model in MODELS.names() and file.is_file() else None
 
 
 def check(model: str) -> None:

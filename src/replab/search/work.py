@@ -82,7 +82,7 @@ def obstacle(experiment: Experiment) -> str:
 def received(sent: Mapping[str, Any]) -> Work:
     """The work as the coordinator has it. Code is imported only if it is the text that the coordinator imported."""
     recipe = Recipe.from_toml(sent["recipe"])
-    backend = backends.get(recipe.backend)
+    backend = backends.get(recipe.backend, recipe.precision)
     backend.lib.set_num_threads(sent["threads"])
     if sent["model_sha256"] is not None:
         path = Path(sent["model"].rpartition(":")[0])

@@ -57,6 +57,10 @@ class Recipe:
         (), "random changes to training images, joined by commas: flip,crop=4,affine=10:3:0.1", DATA,
         choices=choices.AUGMENTATIONS, label="augmentation", way_out="leave it out for none",
     )  # fmt: skip
+    tta: str = setting(
+        "none", "classify test images as the mean over views: mirrored, or mirrored and shifted by a pixel", DATA,
+        choices=choices.VIEWS, label="test-time augmentation", way_out="none turns it off",
+    )  # fmt: skip
     augmented_copy: str = setting("", "also train on one fixed augmented copy of each image: affine=10:3:0.1", DATA)
     limit: int | None = setting(
         None, "at most this many training images, and as many test images", DATA, at_least=2, unit="images",
@@ -108,6 +112,14 @@ class Recipe:
         searchable=True,
         way_out="0 turns it off",
     )
+    bias_rate_scale: float = setting(
+        1.0, "learning rate of biases and gains, as a multiple; their weight decay per step stays", TRAINING,
+        above=0, searchable=True, way_out="1 gives all the same rate",
+    )  # fmt: skip
+    head_rate_scale: float = setting(
+        1.0, "learning rate of the last layer's weights, likewise", TRAINING, above=0, searchable=True,
+        way_out="1 gives all the same rate",
+    )  # fmt: skip
     average: str = setting(
         "none", "keep an average of the weights over the steps: beside the training, or fed back to it", TRAINING,
         choices=choices.AVERAGES, label="weight averaging", way_out="none turns it off",
@@ -144,12 +156,20 @@ class Recipe:
     feature_cache: bool = setting(
         True, "compute the features of a frozen backbone once per image and keep them", FINE_TUNING
     )
+    whiten: int | None = setting(
+        None, "begin with a frozen layer that whitens the patches of this side, taken from the training images", MODEL,
+        at_least=1, at_most=8, unit="pixels", label="whitened patches", way_out="2 is usual; leave it out for none",
+    )  # fmt: skip
     mup: bool = setting(False, "one learning rate for all widths of mlp, cnn and nanovit", MODEL, label="muP")
     base_width: int = setting(64, "width at which --mup is the standard model", MODEL, at_least=1)
     backend: str = setting("torch", "which framework computes", MACHINE, choices=choices.BACKENDS)
     device: str = setting(
         "auto", "where to compute", MACHINE, pattern=r"auto|cpu|cuda(:\d+)?|mps", form="auto, cpu, cuda, cuda:N or mps"
     )
+    precision: str = setting(
+        "auto", "numbers that products and convolutions are computed in; auto: bfloat16 on GPUs that have it", MACHINE,
+        choices=choices.PRECISIONS,
+    )  # fmt: skip
     budget: float | None = setting(
         None, "time for search and training together: 10m, 1h30m", MACHINE, above=0, unit="seconds",
         way_out="try --budget 10m",

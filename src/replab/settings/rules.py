@@ -8,16 +8,9 @@ from typing import Any
 from replab.settings.choices import FITTED_HEADS
 
 TORCH_ONLY = (
-    "pretrained",
-    "weights",
-    "freeze",
-    "freeze_until",
-    "unfreeze_every",
-    "lr_backbone",
-    "head",
-    "mup",
-    "average",
-)
+    "pretrained", "weights", "freeze", "freeze_until", "unfreeze_every", "lr_backbone", "head", "mup", "average",
+    "bias_rate_scale", "head_rate_scale", "whiten", "tta", "precision",
+)  # fmt: skip
 
 
 def broken_rules(recipe: Any) -> Iterator[str]:
@@ -50,6 +43,11 @@ def broken_rules(recipe: Any) -> Iterator[str]:
         yield f"--mup needs Adam, got --optimizer {recipe.optimizer}; use --optimizer adam"
     if recipe.average_decay is not None and recipe.average == "none":
         yield f"--average-decay needs an average, got {recipe.average_decay:g}; give --average ema or lookahead"
+    if recipe.tta != "none" and recipe.freeze and recipe.feature_cache:
+        yield f"--tta needs the images, got {recipe.tta} and features kept by --freeze; give --no-feature-cache"
+    behind = [name for name in ("mup", "pretrained") if getattr(recipe, name)]
+    if recipe.whiten is not None and behind:
+        yield f"--whiten cannot be combined with --{behind[0]}, got {recipe.whiten}; leave one out"
     if recipe.head in FITTED_HEADS:
         obstacles = {"no --freeze": not recipe.freeze, "--augment": recipe.augment,
                      "--no-feature-cache": not recipe.feature_cache, "--average": recipe.average != "none"}  # fmt: skip

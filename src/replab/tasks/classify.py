@@ -45,6 +45,8 @@ class Classify(Task):
     def losses(self, model: Any, batch: Any) -> Iterator[tuple[str, Any, dict[str, Any]]]:
         """Against the mixed targets (B, classes) where an augmentation made some; accuracy is against the labels."""
         logits = model(batch.x)  # (B, classes)
+        if logits.element_size() < 4:  # a softmax in bfloat16 would round too much
+            logits = logits.float()
         if self.loss == "squared-error":
             target = self.functional.one_hot(batch.y, self.classes) if batch.target is None else batch.target
             loss = ((logits - target) ** 2).mean(1)

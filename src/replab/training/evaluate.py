@@ -10,6 +10,7 @@ import numpy as np
 
 from replab.backends.backend import Backend, array
 from replab.data.batches import Batches
+from replab.models.adapt.views import viewed
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,17 +20,21 @@ class Evaluation:
     seconds: float
 
 
-def evaluate(model: Any, task: Any, batches: Batches, backend: Backend, device: str) -> Evaluation:
-    """Run the model in eval mode over every image once, in order. The model is left in the mode it was in."""
+def evaluate(model: Any, task: Any, batches: Batches, backend: Backend, device: str, views: str = "none") -> Evaluation:
+    """Run the model in eval mode over every image once, in order. The model is left in the mode it was in.
+
+    `views`: test-time augmentation.
+    """
     was_training, started = model.training, perf_counter()
     collected: dict[str, list[np.ndarray]] = {}
     labels: list[np.ndarray] = []
     model.eval()
+    seen = viewed(model, views)
     with backend.lib.no_grad(), backend.autocast(device):
         for batch in batches.epoch(0):
             if batch.y is not None:
                 labels.append(array(batch.y))
-            for name, tensor in task.outputs(model, to_backend(batch, backend)).items():
+            for name, tensor in task.outputs(seen, to_backend(batch, backend)).items():
                 collected.setdefault(name, []).append(array(tensor))
     model.train(was_training)
     outputs = {name: np.concatenate(parts) for name, parts in collected.items()}

@@ -16,8 +16,9 @@ from replab.data.images import Dataset, Images
 from replab.data.normalise import normalisation
 from replab.errors import RunError
 from replab.models import loader
-from replab.models.adapt import freezing, heads, mup
+from replab.models.adapt import freezing, heads, mup, rates
 from replab.models.loader import ModelSource
+from replab.models.parts.whitening import Whitening, whitened, whitening_layers
 from replab.models.pretrained import backbones, weights
 from replab.models.pretrained.weights import Summary, Weights
 from replab.records.events import Events
@@ -54,7 +55,7 @@ class Experiment:
     def begin(self, recipe: Recipe) -> tuple[Any, Summary | None]:
         """A new model, and what its first weights filled."""
         self.backend.lib.manual_seed(recipe.seed)
-        model = loader.build(self.source, self.data.spec, recipe.params, self.backend)
+        model = self._built(recipe)
         summary = None
         if self.backend.name == "torch":
             model, summary = self._adapted(model, recipe)
@@ -63,6 +64,20 @@ class Experiment:
         if prefers_channels_last(model):
             model = model.to(memory_format=self.backend.lib.channels_last)
         return model, summary
+
+    def _built(self, recipe: Recipe) -> Any:
+        """The source's model, behind a whitening layer where the recipe asks for one; such layers know the images."""
+        spec = self.data.spec
+        image = spec if recipe.whiten is None else whitened(spec, recipe.whiten)
+        model = loader.build(self.source, image, recipe.params, self.backend)
+        if recipe.whiten is not None:
+            nn = self.backend.lib.nn
+            model = nn.Sequential(Whitening(spec.channels, recipe.whiten), nn.GELU(), model)
+        for layer in whitening_layers(model):
+            train = self.data.train
+            mean_std = normalisation(train, recipe.normalise) or ((0.0,) * spec.channels, (1.0,) * spec.channels)
+            layer.fit_patches(train.pixels, *mean_std)
+        return model
 
     def spare_model(self) -> Any:
         """A model to try things on and throw away: the one that was already tried, or a new one."""
@@ -137,10 +152,10 @@ class Experiment:
         recipe = recipe or self.recipe
         lr, lib = recipe.lr, self.backend
         assert lr is not None
+        by_kind = optimizers.by_kind(recipe.optimizer)
 
         def groups(params: list[Any]) -> list[Any]:
-            found = freezing.rate_groups(model, params, lr, recipe.lr_backbone) if lib.name == "torch" else None
-            return found or params
+            return (rates.groups(model, params, recipe, by_kind) if lib.name == "torch" else None) or params
 
         made = {
             part: optimizers.make(
@@ -186,9 +201,10 @@ class Experiment:
     def evaluate(
         self, model: Any, images: Images, recipe: Recipe | None = None, *, trained_on: Images | None = None
     ) -> Evaluation:
-        """Every image once, in order, in eval mode."""
+        """Every image once, in order, in eval mode, by the recipe's views."""
+        recipe = recipe or self.recipe
         batches = self.batches(images, model, recipe, trained_on=trained_on)
-        return evaluate(model, self.task, batches, self.backend, self.device)
+        return evaluate(model, self.task, batches, self.backend, self.device, recipe.tta)
 
     # -- what a frozen backbone answers otherwise --------------------------------------------------------------------
 

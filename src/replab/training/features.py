@@ -228,6 +228,8 @@ def features_of(
 def backbone_mark(experiment: Experiment, body: nn.Module) -> str:
     """A digest of what decides features besides the images: weights, structure, input size, normalisation."""
     found = sha256(repr((feature_cache.FORMAT, torch.__version__, experiment.device.partition(":")[0])).encode())
+    if experiment.backend.precision != "auto":
+        found.update(experiment.backend.precision.encode())
     found.update(repr((str(body), experiment.source.name, experiment.source.sha256)).encode())
     found.update(repr(normalisation(experiment.data.train, experiment.recipe.normalise)).encode())
     for name, value in [*body.state_dict().items(), *body.named_buffers()]:  # buffers: those not saved too

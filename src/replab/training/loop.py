@@ -69,7 +69,7 @@ def fit(
             if recipe.unfreeze_every is not None:
                 freezing.open_stages(model, (epoch - 1) // recipe.unfreeze_every)
             freezing.train_mode(model)
-            state.begin_epoch()
+            state.begin_epoch(epoch)
             started, logs, sizes = perf_counter(), [], []
             for index, batch in enumerate(events.each(batches.epoch(epoch), "epoch", len(batches))):
                 step = (epoch - 1) * len(batches) + index
@@ -122,9 +122,12 @@ def set_rate(optimizer: Any, recipe: Recipe, step: int, total: int) -> None:
     if recipe.schedule == "constant":
         return
     assert recipe.lr is not None
+    assert recipe.epochs is not None
     momentum = schedules.momentum(recipe.schedule, step, total)
     for group in optimizer.param_groups:
-        group["lr"] = schedules.rate(recipe.schedule, step, total, recipe.lr) * group.get("share", 1.0)
+        whole = total * min(group.get("epochs", recipe.epochs), recipe.epochs) // recipe.epochs
+        rate = schedules.rate(recipe.schedule, step, whole, recipe.lr) if step < whole else 0.0
+        group["lr"] = rate * group.get("share", 1.0)
         if momentum is not None and "betas" in group:
             group["betas"] = (momentum, group["betas"][1])
         elif momentum is not None and group.get("momentum"):

@@ -33,6 +33,13 @@ def sgd(lib: Any, params: list[Any], *, lr: float, weight_decay: float, momentum
     return as_is(lib.optim.SGD)(params, lr=lr, weight_decay=weight_decay, momentum=momentum, **options)
 
 
+@optimizer
+def nesterov(lib: Any, params: list[Any], *, lr: float, weight_decay: float, momentum: float, **options: Any) -> Any:
+    """SGD that looks one step ahead; momentum 0.9 if none is given"""
+    how = {"lr": lr, "weight_decay": weight_decay, "momentum": momentum or 0.9, "nesterov": True, **options}
+    return as_is(lib.optim.SGD)(params, **how)
+
+
 def make(name: str, backend: Any, params: list[Any], *, lr: float, weight_decay: float, momentum: float) -> Any:
     """An optimizer by name. Fused where torch has it: one pass over each parameter instead of ten."""
     first = params[0]["params"][0] if isinstance(params[0], dict) else params[0]  # groups with rates of their own
@@ -50,6 +57,11 @@ def make(name: str, backend: Any, params: list[Any], *, lr: float, weight_decay:
         raise RecipeError(f"{name} does not run on {backend.name} ({error}); use --backend torch") from None
 
 
+def by_kind(name: str) -> bool:
+    """Whether an optimizer treats the weights of layers otherwise than biases and the head."""
+    return bool(getattr(optimizer.get(name), "by_kind", False))
+
+
 @cache
 def as_is(kind: Any) -> Any:
     """torch's own optimizer, without the import of torch's compiler: two seconds that nothing here needs.
@@ -57,7 +69,7 @@ def as_is(kind: Any) -> Any:
     torch imports it in every step, to break the compiled graph there, and in four methods, to mark them as not to be
     compiled. The methods under those wrappers are the same.
     """
-    if not kind.__module__.startswith("torch."):
+    if kind.__module__.startswith("mytorch"):
         return kind
     import torch
 

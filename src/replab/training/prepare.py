@@ -38,7 +38,7 @@ def prepare(
 ) -> Experiment:
     """Everything a run needs, checked. `data`: the images themselves, where the recipe cannot load them by name."""
     recipe = heads.settle(recipe)
-    backend = backends.get(recipe.backend)
+    backend = backends.get(recipe.backend, recipe.precision)
     device = backends.pick_device(recipe.device, recipe.backend)
     source = loader.find(model if model is not None else recipe.model, backend)
     data = _loaded(recipe) if data is None else data
@@ -73,6 +73,11 @@ def _check_labels(recipe: Recipe, task: Any, data: Dataset) -> None:
         raise DataError(
             f"{recipe.data} has no class folders, and {task.name} needs labels; use CLASS/image.png folders"
         )
+    for flag, wanted in (("--tta", recipe.tta != "none"), ("--whiten", recipe.whiten is not None)):
+        if wanted and task.name != "classify":
+            raise RecipeError(
+                f"{flag} is for classifiers, got {recipe.model}, which learns to {task.name}; leave it out"
+            )
     if not task.mixes_labels and mixes_labels(parse(recipe.augment)):
         raise RecipeError(
             f"mixup and cutmix mix labels, which {task.name} does not learn from, got --augment"

@@ -34,6 +34,21 @@ def one_cycle(step: int, total: int, lr: float) -> float:
     return _cycle(step, total, start=lr / 25, peak=lr, end=lr / 25e4)
 
 
+@schedule
+def linear(step: int, total: int, lr: float) -> float:
+    """A straight line from the rate to 0"""
+    return lr * (1 - step / total)
+
+
+@schedule
+def triangle(step: int, total: int, lr: float) -> float:
+    """A straight line from 0.2 of the rate up to it over the first 23 %, then down to 0.07 of it, as airbench94"""
+    top = max(1, int(0.23 * total))
+    if step < top:
+        return lr * (0.2 + 0.8 * step / top)
+    return lr * (1 - 0.93 * (step - top) / (total - top))
+
+
 def rate(name: str, step: int, total: int, lr: float) -> float:
     """The learning rate at a step (from 0) of `total`."""
     return float(schedule.get(name)(step, total, lr))

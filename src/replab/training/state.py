@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from replab.models.parts.whitening import hold_biases
 from replab.training.averaging import Average
 
 
@@ -37,7 +38,9 @@ class State:
 
     # -- the loop says where it is -----------------------------------------------------------------------------------
 
-    def begin_epoch(self) -> None:
+    def begin_epoch(self, epoch: int) -> None:
+        """Epochs count from 1."""
+        hold_biases(self.model, epoch)
         if self.average is not None:
             self.average.hide()
 

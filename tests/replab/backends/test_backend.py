@@ -77,6 +77,13 @@ def test_arrays_of_either_library():
     assert array(torch.ones(2, dtype=torch.bfloat16)).dtype == np.float32
 
 
+def test_precision_is_asked_for():
+    x = torch.randn(3, 4)
+    for precision, dtype in (("auto", torch.float32), ("float32", torch.float32), ("bfloat16", torch.bfloat16)):
+        with backends.get("torch", precision).autocast("cpu"):
+            assert (x @ x.T).dtype is dtype
+
+
 def test_devices():
     assert pick_device("cpu", "torch") == "cpu"
     assert pick_device("auto", "mytorch") == "cpu"

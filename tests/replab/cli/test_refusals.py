@@ -34,7 +34,7 @@ REFUSALS = {  # command → the whole line, or its beginning
     "run mlp --lr": "option '--lr' requires an argument (replab --help shows how)",
     "run mlp --lr fast": "lr must be a number, got 'fast'; 1e-3 is a common start",
     "run mlp --budget soon": "a time is written 90s, 10m or 1h30m, got 'soon'",
-    "run mlp --optimizer lion": "optimizer must be one of adam, adamw, sgd, got 'lion'; the default is adam",
+    "run mlp --optimizer lion": "optimizer must be one of adam, adamw, muon, nesterov, sgd, spectral, got 'lion'",
     "run mlp --augment flp": "augment must be one of",
     "run mlp --device tpu": "device must be auto, cpu, cuda, cuda:N or mps, got 'tpu'; the default is auto",
     "run mlp --normalise often": "normalise must be dataset, half,",

@@ -1,5 +1,7 @@
 """Augmentations: what each may do to a batch, and how they are written down."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 import torch
@@ -7,13 +9,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from replab.data.augment.affine import affine
+from replab.data.augment.alternating_flip import alternating_flip
 from replab.data.augment.crop import crop
 from replab.data.augment.cutmix import cutmix
 from replab.data.augment.cutout import cutout
 from replab.data.augment.flip import flip
 from replab.data.augment.mixup import mixup
-from replab.data.augment.steps import Step, apply, augmentation, parse, spell
+from replab.data.augment.reflect_crop import reflect_crop
+from replab.data.augment.steps import Step, Turn, apply, augmentation, parse, spell
 from replab.data.augmented_copy import with_augmented_copy
+from replab.data.batches import Batches
 from replab.data.images import Images
 from replab.errors import RecipeError
 
@@ -34,6 +39,41 @@ def test_flip_mirrors_about_half():
     kept = [torch.equal(b, a) for a, b in zip(x, y)]
     assert all(m != k for m, k in zip(mirrored, kept))
     assert 16 < sum(mirrored) < 48
+
+
+def test_alternating_flip_shows_each_image_the_other_way_in_the_next_epoch():
+    x, coin = batch(), torch.rand(64, generator=torch.Generator().manual_seed(3))
+    views = [drawn(partial(alternating_flip, turn=Turn(epoch, coin))) for epoch in (1, 2, 3)]
+    assert torch.equal(views[0], views[2])
+    assert torch.equal(views[0], views[1].flip(3))
+    mirrored = [torch.equal(b, a.flip(2)) for a, b in zip(x, views[0])]
+    assert 16 < sum(mirrored) < 48
+
+
+def test_alternating_flip_follows_the_image_whatever_its_batch():
+    pixels = np.random.default_rng(0).integers(0, 256, (40, 1, 4, 4), dtype=np.uint8)
+    images = Images(pixels, np.zeros(40, np.int64), ("a",), (0.0,), (1.0,))
+    batches = Batches(images, 7, seed=5, shuffle=True, augment="alternating-flip")
+
+    def shown(epoch):
+        found = torch.empty(40, 1, 4, 4)
+        for one in batches.epoch(epoch):
+            found[one.index] = one.x
+        return found
+
+    assert torch.equal(shown(1), shown(3))
+    assert torch.equal(shown(1), shown(2).flip(3))
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.integers(0, 3), st.integers(0, 99))
+def test_reflect_crop_is_a_window_of_the_reflected_image(pad, seed):
+    x = batch(8, 5, 4)
+    y = drawn(reflect_crop, pad, x=x, seed=seed)
+    padded = torch.from_numpy(np.pad(x.numpy(), ((0, 0), (0, 0), (pad, pad), (pad, pad)), mode="reflect"))
+    places = [(t, left) for t in range(2 * pad + 1) for left in range(2 * pad + 1)]
+    for whole, window in zip(padded, y):
+        assert any(torch.equal(whole[:, t : t + 5, left : left + 4], window) for t, left in places)
 
 
 @settings(max_examples=20, deadline=None)

@@ -20,6 +20,7 @@ DIGITS = ImageSpec(1, 8, 8, 10)
 
 # name: (the images it was published on, its parameters there)
 PUBLISHED = {
+    "airbench94": (CIFAR, 1_971_352),
     "cnn": (CIFAR, 1_147_914),
     "cnn64": (CIFAR, 1_125_258),
     "conv1": (MNIST, 3_870),
@@ -36,7 +37,7 @@ PUBLISHED = {
     "vit-mnist": (MNIST, 205_962),
 }
 # What each cannot take; everything else it must take.
-REFUSED = {"conv2": {8}, "lenet": {8}, "vit-mnist": {8, 32, 64}}
+REFUSED = {"airbench94": {8}, "conv2": {8}, "lenet": {8}, "vit-mnist": {8, 32, 64}}
 # As published, patch-lstm reads the backward direction after its first step: nothing teaches it to go on.
 UNTRAINED = {"patch-lstm": {"lstm.weight_hh_l1_reverse"}}
 SPECS = [

@@ -74,7 +74,10 @@ def test_a_newer_format_is_refused_in_one_line():
         ("lr = 'fast'", "lr must be a number, got 'fast'"),
         ("lr = true", "lr must be a number, got True"),
         ("epochs = 2.5", "epochs must be a whole number, got 2.5"),
-        ("optimizer = 'adm'", "optimizer must be one of adam, adamw, sgd, got 'adm'; did you mean 'adam'?"),
+        (
+            "optimizer = 'adm'",
+            "optimizer must be one of adam, .*, got 'adm'; did you mean 'adam'?",
+        ),
         ("augment = ['crop=4', 'flp']", "augment must be one of .*, got 'flp'; did you mean 'flip'?"),
         ("augment = [1]", "augment must be a list of words"),
         ("schedule = 'one-cycle'", "--schedule one-cycle needs to know its length, got no epochs; give --epochs"),

@@ -1,8 +1,8 @@
 """fit(): rows, seeds, resuming, clipping, parts, divergence; what is watched is never learned from."""
 
 import copy
-import dataclasses
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -22,7 +22,9 @@ TORCH = backends.get("torch")
 
 def learner(recipe, images, task=None):
     task = task or Classify(torch, 10, recipe.loss, recipe.label_smoothing)
-    return Experiment(recipe, Dataset("some", images, images, ""), None, TORCH, "cpu", task)
+    return Experiment(
+        recipe, Dataset("some", images, images, ""), None, replace(TORCH, precision=recipe.precision), "cpu", task
+    )
 
 
 def small_net(seed=0):
@@ -98,7 +100,7 @@ def test_same_seed_same_rows(digits, backend):
         layers = chosen.lib.nn
         model = layers.Sequential(layers.Flatten(), layers.Linear(64, 16), layers.Dropout(0.5), layers.Linear(16, 10))
         task = Classify(chosen.lib, 10)
-        experiment = dataclasses.replace(learner(recipe, digits.train, task), backend=chosen)
+        experiment = replace(learner(recipe, digits.train, task), backend=chosen)
         state = experiment.state(model)
         chosen.lib.rand(seed % 7 + 1)  # what was drawn before must not matter
         return [row for row, _ in experiment.fit(model, state=state)]
@@ -115,6 +117,13 @@ def test_same_seed_same_rows(digits, backend):
         {"optimizer": "sgd", "momentum": 0.9, "schedule": "one-cycle", "clip_norm": 1.0},
         {"optimizer": "sgd", "momentum": 0.9, "schedule": "cosine", "label_smoothing": 0.1},
         {"optimizer": "adam", "average": "ema"},
+        {
+            "optimizer": "spectral",
+            "schedule": "triangle",
+            "augment": ("alternating-flip", "reflect-crop=1"),
+            "bias_rate_scale": 8.0,
+            "precision": "bfloat16",
+        },
         {"optimizer": "sgd", "momentum": 0.9, "average": "lookahead", "average_decay": 0.9},
     ],
     ids=lambda s: "-".join([s["optimizer"], s.get("schedule", "constant"), s.get("average", "")]),

@@ -47,6 +47,23 @@ def test_cosine_is_torchs(total):
         scheduler.step()
 
 
+def test_linear_is_torchs():
+    theirs, ours = optimizer("sgd", 0.1), optimizer("sgd", 0.1)
+    scheduler = torch.optim.lr_scheduler.LinearLR(theirs, 1.0, 0.0, total_iters=20)
+    for step in range(20):
+        set_rate(ours, Recipe(lr=0.1, epochs=1, schedule="linear"), step, 20)
+        assert settings(ours) == pytest.approx(settings(theirs), rel=1e-9)
+        theirs.step()
+        scheduler.step()
+
+
+def test_triangle_by_hand():
+    rates = [schedule.rate("triangle", step, 100, 10.0) for step in (0, 23, 100)]
+    assert rates == pytest.approx([2.0, 10.0, 0.7])
+    assert schedule.rate("triangle", 11.5, 100, 10.0) == pytest.approx(6.0)
+    assert schedule.rate("triangle", 0, 1, 1.0) <= 1.0
+
+
 def test_constant_leaves_the_optimizer_alone():
     sgd = optimizer("sgd", 0.1)
     for step in range(5):

@@ -3,7 +3,8 @@
 An augmentation is a function `(x, generator, black, *numbers) -> x` under `@augmentation`, in a file of this folder.
 x is a normalised batch (B, C, H, W); `generator` is the CPU generator all draws come from; `black` (1, C, 1, 1) is the
 normalised value of a 0 pixel and fills what comes in from outside the image. One that mixes labels
-(`@augmentation(mixes_labels=True)`) returns a Mixed. `sides={"pad": 1}`: pad must be below once the image's side.
+(`@augmentation(mixes_labels=True)`) returns a Mixed; one that follows each image through the epochs (`by_turn=True`)
+also gets `turn=Turn(epoch, coin)`. `sides={"pad": 1}`: pad must be below once the image's side.
 """
 
 from __future__ import annotations
@@ -27,6 +28,13 @@ class Step(NamedTuple):
     args: tuple[float, ...] = ()
 
 
+class Turn(NamedTuple):
+    """For augmentations that follow each image from epoch to epoch."""
+
+    epoch: int
+    coin: Tensor  # (B,) in [0, 1): each image's own, the same in every epoch
+
+
 class Mixed(NamedTuple):
     """A batch whose images are `share` themselves and 1 - share their partners."""
 
@@ -47,12 +55,19 @@ def spell(steps: Sequence[Step]) -> str:
 
 
 def apply(
-    x: Tensor, steps: Sequence[Step], generator: torch.Generator, black: Tensor, target: Tensor | None = None
+    x: Tensor,
+    steps: Sequence[Step],
+    generator: torch.Generator,
+    black: Tensor,
+    target: Tensor | None = None,
+    turn: Turn | None = None,
 ) -> tuple[Tensor, Tensor | None]:
     """(images, mixed targets or None). `target`: the labels as (B, classes), for steps that mix them."""
     mixed = None
     for name, args in steps:
-        found = augmentation.get(name)(x, generator, black, *args)
+        function = augmentation.get(name)
+        own = {"turn": turn} if getattr(function, "by_turn", False) else {}
+        found = function(x, generator, black, *args, **own)
         if isinstance(found, Mixed):
             assert target is not None
             target = mixed = found.share * target + (1 - found.share) * target[found.partner]
@@ -96,6 +111,7 @@ def _step(text: str) -> Step:
     except UnknownName as error:
         raise RecipeError(str(error)) from None
     parameters = list(inspect.signature(function, eval_str=True).parameters.values())[3:]
+    parameters = [p for p in parameters if p.kind is not p.KEYWORD_ONLY]
     usage = name + ("=" + ":".join(defaults) if (defaults := _defaults(parameters)) else "")
     try:
         args = tuple(float(n) for n in numbers.split(":")) if numbers.strip() else ()
