@@ -1,7 +1,6 @@
 """Reading foreign pickles without running them: only named, harmless constructors are admitted.
 
-The standard library's unpickler in Python (not the faster one in C) is the base, because its single operations can be
-watched: none may ask for more memory than the file has bytes, and no tuple may take exponential time to hash.
+pickle_budget looks at each before it is read: one that would take too much time or memory is refused.
 """
 
 from __future__ import annotations
@@ -11,9 +10,11 @@ import pickle
 import re
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from typing import IO, Any, ClassVar
+from typing import IO, Any
 
 import numpy as np
+
+from mytorch import pickle_budget
 
 
 class RefusedPickle(pickle.UnpicklingError, ValueError):
@@ -89,14 +90,13 @@ ARRAYS: Mapping[tuple[str, str], Any] = {
     **{(f"{core}.numeric", "_frombuffer"): _from_buffer for core in ("numpy.core", "numpy._core")},
 }
 
-_Base: Any = pickle._Unpickler  # type: ignore[attr-defined]
-HEAVIEST = 100_000  # values within one tuple, shared ones counted each time: that many steps its hash may take
+_Base: Any = pickle._Unpickler  # type: ignore[attr-defined]  # in Python: what it does can be read
 
 
 class ArrayUnpickler(_Base):
     """An unpickler that knows the given names and no others; nothing in the file can call anything else."""
 
-    dispatch: ClassVar[dict] = dict(_Base.dispatch)
+    checked = True  # whether the cost is looked at first
 
     def __init__(
         self,
@@ -106,8 +106,17 @@ class ArrayUnpickler(_Base):
         encoding: str = "ASCII",
     ):
         super().__init__(file, encoding=encoding)
-        self.names, self.storage, self._length = names, storage, _length(file)
-        self._weights: dict[int, tuple[tuple, int]] = {}  # id → (the tuple, kept so that its id stays, its weight)
+        self.names, self.storage, self._file = names, storage, file
+
+    def load(self) -> Any:
+        if self.checked:
+            start = self._file.tell()
+            try:
+                pickle_budget.check(self._file)
+            except pickle_budget.TooCostly as error:
+                raise RefusedPickle(str(error)) from None
+            self._file.seek(start)
+        return super().load()
 
     def find_class(self, module: str, name: str) -> Any:
         if (module, name) not in self.names:
@@ -123,45 +132,6 @@ class ArrayUnpickler(_Base):
         if self.storage is None:
             raise RefusedPickle(f"a file of arrays holds no outside references, but this one refers to {key!r}")
         return self.storage(key)
-
-    def _weigh(self) -> None:
-        """((x, x), (x, x)) built of one shared x takes 2**depth steps to hash, in as few bytes as there are levels."""
-        made = self.stack[-1]
-        weight = 1
-        for part in made:
-            weight += self._weights[id(part)][1] if id(part) in self._weights else 1
-        if weight > HEAVIEST:
-            raise RefusedPickle(f"a tuple holds at most {HEAVIEST} values, but one here holds {weight}: it is refused")
-        self._weights[id(made)] = made, weight
-
-    def load_bytearray8(self) -> None:
-        (length,) = np.frombuffer(self.read(8), "<u8").tolist()
-        if length > self._length:  # it would be allocated before it is read
-            raise RefusedPickle(f"the file has {self._length} bytes, but a value in it claims {length}")
-        self.append(bytearray(self.read(length)))
-
-    dispatch[pickle.BYTEARRAY8[0]] = load_bytearray8
-
-
-def _weighed(code: int) -> Callable:
-    load = _Base.dispatch[code]
-
-    def load_tuple(self: Any) -> None:
-        load(self)
-        self._weigh()
-
-    return load_tuple
-
-
-for _code in (pickle.TUPLE, pickle.TUPLE1, pickle.TUPLE2, pickle.TUPLE3):
-    ArrayUnpickler.dispatch[_code[0]] = _weighed(_code[0])
-
-
-def _length(file: IO[bytes]) -> int:
-    here = file.tell()
-    end = file.seek(0, 2)
-    file.seek(here)
-    return end
 
 
 def read_arrays(file: IO[bytes], where: str, encoding: str = "ASCII") -> Any:

@@ -80,6 +80,8 @@ _NAMES: dict[tuple[str, str], Any] = {
 class _AnyUnpickler(ArrayUnpickler):
     """For weights_only=False: every name is imported, as pickle does; torch's are looked for in mytorch."""
 
+    checked = False  # the file is trusted
+
     def find_class(self, module: str, name: str) -> Any:
         if (module, name) in self.names:
             return self.names[module, name]

@@ -8,12 +8,13 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, replace
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from replab import preflight
 from replab.data.source import source
-from replab.errors import RunError
+from replab.errors import RecipeError, RunError
 from replab.models.registry import MODELS
 from replab.models.trust import Trust, allowed, remember
 from replab.records.events import Events
@@ -25,6 +26,7 @@ from replab.runs.run import Run, finished_runs
 from replab.search.engines.base import Workers
 from replab.settings.recipe import Recipe
 from replab.settings.rules import doubts
+from replab.settings.text import parse_seconds
 
 if TYPE_CHECKING:
     from replab.data.images import Dataset
@@ -43,14 +45,15 @@ def run(
     track: Sequence[str] = (),
     runs: str | Path | None = None,
     workers: Workers | int | str = "auto",
+    checkpoint_every: float | str = "10m",
     **settings: Any,
 ) -> Run:
     """Search, train, evaluate and report. `settings` as prepare() takes them: recipe, fast, trials, lr, epochs …
 
     `events` tells what happens to its own subscribers; without it the terminal or notebook shows it, unless `quiet`.
-    `track` names trackers: "csv" …
+    `track` names trackers: "csv" … An epoch that takes longer than `checkpoint_every` has checkpoints in between.
     """
-    crew = workers if isinstance(workers, Workers) else Workers.asked(workers)
+    crew, every = workers if isinstance(workers, Workers) else Workers.asked(workers), seconds(checkpoint_every)
     for name in track:
         tracker.check(name)
     silent, events = events is not None, events or Events(*watchers(quiet))
@@ -76,7 +79,7 @@ def run(
     for name in track:
         events.add(tracker.get(name)(record.folder, asdict(recipe)))
     with _resumable(record, events, silent):
-        pipeline.carry_out(record, experiment, measured, events, crew)
+        pipeline.carry_out(record, experiment, measured, events, crew, every)
     return Run(record, experiment)
 
 
@@ -131,9 +134,10 @@ def resume(
     quiet: bool = False,
     events: Events | None = None,
     workers: Workers | int | str = "auto",
+    checkpoint_every: float | str = "10m",
 ) -> Run:
     """Continue a run that was interrupted; its end is the same as if it had been left alone."""
-    crew = workers if isinstance(workers, Workers) else Workers.asked(workers)
+    crew, every = workers if isinstance(workers, Workers) else Workers.asked(workers), seconds(checkpoint_every)
     silent, events = events is not None, events or Events(*watchers(quiet))
     record = Record.open(run, runs_folder(runs))
     from replab import pipeline
@@ -147,7 +151,8 @@ def resume(
         if model is not None:
             trust_named(experiment.source)
         measured = cost.measure(experiment)
-        pipeline.carry_out(record, experiment, measured, events, settle(crew, experiment, measured, events))
+        crew = settle(crew, experiment, measured, events)
+        pipeline.carry_out(record, experiment, measured, events, crew, every)
     return Run(record, experiment)
 
 
@@ -160,6 +165,14 @@ def _resumable(record: Record, events: Events, silent: bool) -> Iterator[None]:
         if not silent:
             events.message(f"interrupted; replab.resume({str(record.folder)!r}) continues it")
         raise
+
+
+def seconds(time: float | str) -> float:
+    """Of 10m, 90s or a number."""
+    found = parse_seconds(str(time))
+    if not 0 < found < inf:
+        raise RecipeError(f"--checkpoint-every must be above 0 seconds, got {time}; the default is 10m")
+    return found
 
 
 def load_run(
@@ -189,20 +202,23 @@ def run_each(
     events: Events | None = None,
     track: Sequence[str] = (),
     workers: Workers | int | str = "auto",
+    checkpoint_every: float | str = "10m",
     **shared: Any,
 ) -> list[Run]:
     """One run with each of these settings. What is wrong with the last is said before the first begins."""
     each = list(each)
     for own in each:
         prepare(**own, **shared)
-    return [run(**own, **shared, quiet=quiet, events=events, track=track, workers=workers) for own in each]
+    same: dict[str, Any] = {"quiet": quiet, "events": events, "track": track, "workers": workers}
+    return [run(**own, **shared, **same, checkpoint_every=checkpoint_every) for own in each]
 
 
 def run_seeds(models: Sequence[Model | None], seeds: int, **shared: Any) -> list[Run]:
     """Each model with `seeds` seeds in a row, from the recipe's on; the first seed of every model comes first."""
     if seeds == 1:
         return run_each([{"model": model} for model in models], **shared)
-    settings = {k: v for k, v in shared.items() if k not in ("quiet", "events", "track", "workers")}
+    of_command = ("quiet", "events", "track", "workers", "checkpoint_every")
+    settings = {k: v for k, v in shared.items() if k not in of_command}
     first = prepare(models[0], **settings).recipe.seed
     shared.pop("seed", None)
     return run_each([{"model": model, "seed": first + k} for k in range(seeds) for model in models], **shared)

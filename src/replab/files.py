@@ -1,4 +1,7 @@
-"""The only place that renames, locks and names caches: one atomic write, one lock, one root for everything kept."""
+"""The only place that renames, locks and names caches: one atomic write, one lock, one root for everything kept.
+
+And one way to read a file that anybody may have put there: no pipe or device, and no more bytes than expected.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ import errno
 import hashlib
 import os
 import secrets
+import stat
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -26,6 +30,48 @@ WAY_OUT = {
     errno.EACCES: "name a folder that you may write to",
     errno.EPERM: "name a folder that you may write to",
 }
+
+
+# What a path may be besides a file or a folder: reading one may never end.
+SPECIAL = {
+    stat.S_IFIFO: "a pipe", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device", stat.S_IFSOCK: "a socket",
+    stat.S_IFDIR: "a folder",
+}  # fmt: skip
+
+
+def read(path: str | Path, most: int) -> bytes:
+    """The content of a regular file of at most so many bytes. Anything else is an OSError that says what it is.
+
+    Opened without waiting, and looked at afterwards: a pipe cannot take the file's place in between.
+    """
+    with open(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)), "rb") as file:
+        facts = os.fstat(file.fileno())
+        if what := SPECIAL.get(stat.S_IFMT(facts.st_mode)):
+            raise OSError(errno.EINVAL, f"it is {what}, not a file", str(path))
+        if facts.st_size > most:
+            raise OSError(errno.EFBIG, f"it has {facts.st_size:,} bytes, more than {most:,}", str(path))
+        return file.read(most if not facts.st_size else facts.st_size + 1)  # so much is allocated before it is read
+
+
+def append(path: Path, data: bytes, *, sync: bool = False) -> None:
+    """At the end of a regular file of this folder: where a link or a pipe has its place, an OSError."""
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    with open(os.open(path, flags | getattr(os, "O_BINARY", 0), 0o666), "ab") as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise OSError(errno.EINVAL, "it is not a file", str(path))
+        file.write(data)
+        file.flush()
+        if sync:
+            os.fsync(file.fileno())
+
+
+def special(path: str | Path) -> str:
+    """What a path that can be neither listed nor read is: `a pipe`, `a device`, `a socket`; else nothing."""
+    try:
+        kind = SPECIAL.get(stat.S_IFMT(os.stat(path).st_mode), "")
+    except OSError:
+        return ""
+    return "" if kind == "a folder" else kind
 
 
 def write_atomic(path: Path, data: bytes) -> None:

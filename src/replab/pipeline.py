@@ -40,6 +40,8 @@ from replab.training.cost import Cost, peak_memory, searches
 from replab.training.evaluate import Evaluation, evaluate
 from replab.training.experiment import Experiment
 
+CHECKPOINT_EVERY = 600.0  # seconds of an epoch that an interruption may cost
+
 
 class Clock:
     """Seconds spent on a run, in this process and before it was interrupted; the budget is over both.
@@ -61,18 +63,27 @@ class Clock:
         return self.budget is not None and self.left() < -self.budget / 20
 
 
-def carry_out(record: Record, experiment: Experiment, cost: Cost, events: Events, workers: Workers = ALONE) -> None:
-    """Bring a run to its end, whatever of it is there already."""
+def carry_out(
+    record: Record,
+    experiment: Experiment,
+    cost: Cost,
+    events: Events,
+    workers: Workers = ALONE,
+    checkpoint_every: float = CHECKPOINT_EVERY,
+) -> None:
+    """Bring a run to its end, whatever of it is there already. An epoch has a checkpoint every so many seconds."""
     with record.lock():
         book = journal.Journal(record.folder)
         events.add(book)
         try:
-            _stages(record, experiment, cost, events, workers)
+            _stages(record, experiment, cost, events, workers, checkpoint_every)
         finally:
             events.remove(book)
 
 
-def _stages(record: Record, experiment: Experiment, cost: Cost, events: Events, workers: Workers) -> None:
+def _stages(
+    record: Record, experiment: Experiment, cost: Cost, events: Events, workers: Workers, checkpoint_every: float
+) -> None:
     recorded = record.read_json("input.json", None)
     if recorded is None:
         record.write_json("input.json", describe_input(experiment))
@@ -84,7 +95,7 @@ def _stages(record: Record, experiment: Experiment, cost: Cost, events: Events, 
     learner = experiment.learner(events)
     compute_features(record, learner, experiment, events)
     recipe = choose(record, learner, cost, clock, events, workers)
-    train(record, learner, recipe, clock, events)
+    train(record, learner, recipe, clock, events, checkpoint_every)
     evaluate_trained(record, experiment, learner, recipe, events)
     report.write(record)
 
@@ -193,19 +204,27 @@ def run_search(
     return trials
 
 
-def train(record: Record, learner: Experiment, recipe: Recipe, clock: Clock, events: Events) -> None:
-    """Train from scratch on all training images; the last epoch is the model. One checkpoint per epoch."""
+def train(
+    record: Record,
+    learner: Experiment,
+    recipe: Recipe,
+    clock: Clock,
+    events: Events,
+    checkpoint_every: float = CHECKPOINT_EVERY,
+) -> None:
+    """Train from scratch on all training images; the last epoch is the model. One checkpoint per epoch, or more."""
     if record.has("model.safetensors"):
         record.drop_checkpoints()
         return
     lib = learner.backend.lib
     model = learner.model(recipe)
     state = learner.state(model, recipe)
-    saved = record.checkpoint(lambda path: lib.load(path, weights_only=True), events.message)
+    saved = record.checkpoint(learner.backend.load, events.message)
     rows: list[Any] = []
     if saved is not None:
         values, rows = saved  # a row without its checkpoint is made again
         state.restore(values)
+    state.keep, state.every = lambda: record.write_checkpoint(state.values(), rows, lib.save), checkpoint_every
     watch = {"test": learner.data.test}
     for row, times in learner.fit(model, recipe, watch=watch, state=state, first_epoch=len(rows) + 1, events=events):
         rows.append(row)

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from replab.backends import torch_file
 from replab.errors import RecipeError
 from replab.registry import folder_of
 
@@ -32,6 +33,12 @@ class Backend:
 
     def to_device(self, model: Any, device: str) -> Any:
         return model.to(device) if self.name == "torch" else model
+
+    def load(self, path: Path) -> Any:
+        """A file of save(), which may come from anywhere: it runs no code and takes no more time than its size says."""
+        if self.name == "torch":
+            torch_file.check(path)
+        return self.lib.load(path, weights_only=True)
 
     def autocast(self, device: str) -> Any:
         """By `precision`; `auto` is bfloat16 on GPUs that compute in it, and elsewhere float32 as it is."""

@@ -15,6 +15,8 @@ from replab.cli import names
 from replab.errors import ReplabError, UnknownName
 from replab.records.events import Events, Folder
 from replab.records.terminal import LEVELS, Lines, watchers
+from replab.records.text import visible
+from replab.training import interruption
 
 RUN, LOOK, RESULTS, PUBLISHED = "Run", "Look before you run", "Use the results", "Published experiments"
 
@@ -94,6 +96,10 @@ RayAddress = Annotated[
     str | None,
     typer.Option("--ray-address", metavar="HOST:PORT", help="a Ray cluster that is running; default: $RAY_ADDRESS"),
 ]
+CheckpointEvery = Annotated[
+    str,
+    typer.Option("--checkpoint-every", metavar="TIME", help="what an interruption of a long epoch costs at most: 10m"),
+]
 TrustOption = Annotated[
     bool, typer.Option("--trust", help="run the code in the folder of the run, after showing its path and hash")
 ]
@@ -128,7 +134,8 @@ def replab(
 
 
 def main() -> None:
-    """Errors that a user can fix are one line, with exit code 2; Ctrl-C leaves a run that can be resumed."""
+    """Errors that a user can fix are one line, with exit code 2; Ctrl-C and SIGTERM leave a run that can be resumed."""
+    interruption.listen()
     try:
         code = app(prog_name="replab", standalone_mode=False)
     except ReplabError as error:
@@ -143,6 +150,9 @@ def main() -> None:
         if isinstance(end.__context__, BrokenPipeError):  # or nobody reads on, as after `| head`
             raise
         refuse(f"the code of the model ended the program with sys.exit({end.code!r}), which is no success")
+    if code == 130 and (name := interruption.received()):
+        print(f"\nreplab: ended by {name}{how_to_resume()}", file=sys.stderr)
+        sys.exit(interruption.EXIT_CODE)
     if code == 130:  # how Typer ends after Ctrl-C
         print(f"\nreplab: interrupted{how_to_resume()}", file=sys.stderr)
     if code:
@@ -150,7 +160,7 @@ def main() -> None:
 
 
 def refuse(message: str) -> None:
-    print(f"replab: {message}", file=sys.stderr)
+    print(f"replab: {visible(message)}", file=sys.stderr)
     sys.exit(2)
 
 

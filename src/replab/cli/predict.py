@@ -10,6 +10,7 @@ from typing import Annotated, TypeVar
 import typer
 
 from replab.cli.app import RESULTS, ModelFile, RunName, Runs, TrustOption, app, asked
+from replab.records.text import visible
 
 T = TypeVar("T")
 
@@ -52,7 +53,8 @@ def predict(
             writer.writerow([name, *(cell for label, share in ranked for cell in (label, f"{share:.6f}"))])
         else:
             then = ", ".join(f"{label} {share:.1%}" for label, share in ranked[1:])
-            print(f"{name}: {prediction.label} {prediction.probability:.1%}" + (f" (then {then})" if then else ""))
+            text = f"{name}: {prediction.label} {prediction.probability:.1%}" + (f" (then {then})" if then else "")
+            print(visible(text))
 
 
 def bar(items: Iterable[T], total: int) -> Iterator[T]:
@@ -85,7 +87,7 @@ def explain(
     loaded = api.load_run(run, runs, trust=asked(trust))
     explained, network = explaining.of_run(loaded, image, layer, model)
     label = loaded.input["classes"][explained.target]
-    print(f"{image}: {label} {explained.probability:.1%}")
+    print(visible(f"{image}: {label} {explained.probability:.1%}"))
     for name, (deletion, insertion) in explained.scores.items():
         print(f"  {name:<24} insertion {insertion:.3f}, deletion {deletion:.3f}")
     title = f"{label} {explained.probability:.0%}"

@@ -8,6 +8,8 @@ import textwrap
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from replab.records.text import visible
+
 GAP = 2  # blanks between two columns
 FOLDED = 14  # the least width of a column that goes on over several lines
 # columns of the leaderboard, in the order in which a narrow terminal loses them
@@ -42,7 +44,7 @@ def print_pairs(pairs: Sequence[tuple[str, str]]) -> None:
     """Names in a column. In a terminal long texts go on below themselves; commands and paths stay whole, to copy."""
     width = max((len(name) for name, _ in pairs), default=0)
     room = shutil.get_terminal_size().columns - width - 2
-    for name, text in pairs:
+    for name, text in ((visible(name), visible(text)) for name, text in pairs):
         wraps = sys.stdout.isatty() and room >= 30 and name not in ("repeat with", "run folder")
         lines = textwrap.wrap(text, room, break_long_words=False, break_on_hyphens=False) if wraps else [text]
         for i, line in enumerate(lines or [""]):
@@ -73,6 +75,7 @@ def print_rows(
     from rich.console import Console
     from rich.table import Table
 
+    rows = [[visible(cell) for cell in row] for row in rows]  # names from elsewhere obey nothing
     console = Console(width=None if sys.stdout.isatty() else 220)
     widths = {name: max(cell_len(row[i]) for row in [columns, *rows]) for i, name in enumerate(columns)}
     widths |= {name: min(widths[name], FOLDED) for name in fold}

@@ -10,7 +10,8 @@ import typer
 
 from replab.cli.app import RESULTS, LogLevel, ModelFile, Quiet, RunName, Runs, TrustOption, app, asked, shown
 from replab.cli.printing import print_report, print_rows, print_table
-from replab.errors import ReplabError, UnknownName
+from replab.errors import ReplabError, RunError, UnknownName
+from replab.records.text import visible
 
 
 @app.command(rich_help_panel=RESULTS)
@@ -20,8 +21,14 @@ def report(run: RunName, runs: Runs = None) -> None:
     from replab.report.write import write
 
     loaded = api.load_run(run, runs)
-    write(loaded.record)
-    print_report(loaded, quiet=False)
+    try:
+        write(loaded.record)
+        print_report(loaded, quiet=False)
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError, ZeroDivisionError) as error:
+        raise RunError(  # of other types, or sizes, than replab writes
+            f"run {loaded.id} cannot be reported, a file of it is not replab's ({type(error).__name__}: {error});"
+            f" replab verify {loaded.id} looks at each"
+        ) from error
 
 
 @app.command("runs", rich_help_panel=RESULTS)
@@ -81,7 +88,7 @@ def leaderboard(
     from replab.runs.run import finished_runs
 
     def say(line: str) -> None:
-        print(line, file=sys.stderr)
+        print(visible(line), file=sys.stderr)
 
     comparison.check_sort(sort)
     chosen = finished_runs(runs_folder(runs), say)
@@ -132,7 +139,7 @@ def audit(
         experiment = api.load_run(run, runs, model=model, trust=asked(trust)).reopened()
         findings.append(retest_sentence(train_again(loaded, experiment, shown(quiet, log_level))))
     for finding in findings:
-        print(("! " if finding.warning else "  ") + finding.sentence)
+        print(("! " if finding.warning else "  ") + visible(finding.sentence))
 
 
 @app.command(rich_help_panel=RESULTS)
@@ -143,6 +150,6 @@ def verify(run: RunName, runs: Runs = None) -> None:
     from replab.records.verify import verify as look
 
     verdict = look(opened(run, runs_folder(runs)))
-    print("\n".join(verdict.lines()))
+    print("\n".join(visible(line) for line in verdict.lines()))
     if verdict.problems:
         raise typer.Exit(1)

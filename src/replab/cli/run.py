@@ -9,6 +9,7 @@ import typer
 from replab.cli import names
 from replab.cli.app import (
     RUN,
+    CheckpointEvery,
     EngineOption,
     Fast,
     LogLevel,
@@ -45,6 +46,7 @@ def run(
     workers: WorkersOption = "auto",
     engine: EngineOption = "processes",
     ray_address: RayAddress = None,
+    checkpoint_every: CheckpointEvery = "10m",
     quiet: Quiet = False,
     log_level: LogLevel = None,
     runs: Runs = None,
@@ -62,6 +64,7 @@ def run(
     from replab import api
 
     shared = {"workers": crew, "recipe": recipe, "fast": fast, "runs": runs, "trust": asked(trust), **settings}
+    shared["checkpoint_every"] = checkpoint_every
     if seeds > 1:
         print_seeds(api.run_seeds([model], seeds, events=shown(quiet, log_level), track=track or (), **shared), runs)
         return
@@ -78,6 +81,7 @@ def resume(
     workers: WorkersOption = "auto",
     engine: EngineOption = "processes",
     ray_address: RayAddress = None,
+    checkpoint_every: CheckpointEvery = "10m",
     quiet: Quiet = False,
     log_level: LogLevel = None,
     runs: Runs = None,
@@ -86,6 +90,6 @@ def resume(
     from replab import api
 
     events, crew = shown(quiet, log_level), Workers.asked(workers, engine, ray_address)
-    more: dict[str, Any] = {"trust": asked(trust), "runs": runs, "workers": crew}
+    more: dict[str, Any] = {"trust": asked(trust), "runs": runs, "workers": crew, "checkpoint_every": checkpoint_every}
     finished = api.resume(run, model=model, quiet=quiet, events=events, **more)
     print_report(finished, quiet or log_level == "error")

@@ -9,6 +9,7 @@ from __future__ import annotations
 from importlib.util import find_spec
 from pathlib import Path
 
+from replab import files
 from replab.errors import DataError
 from replab.registry import Kind
 
@@ -25,12 +26,20 @@ def check(name_or_path: str) -> None:
         raise DataError(
             f"{name_or_path} was an object in a Python session; replab.resume(run, data=...) takes it again"
         )
+    if not name_or_path.strip():
+        raise DataError("--data must name a data set or a path, got nothing; . is the current folder")
     if name_or_path.startswith(HUB):
         if find_spec("datasets") is None:
             raise DataError(f"{name_or_path} needs the package datasets; pip install 'replab[hf]'")
         return
     path = Path(name_or_path).expanduser()
-    if name_or_path in source.names() or path.exists():
+    if what := files.special(path):
+        raise DataError(f"{name_or_path} is {what}; --data takes a folder, a .zip, .npz or .csv file, or a name")
+    try:
+        there = path.exists()
+    except (OSError, ValueError):  # a name too long, or with a NUL
+        there = False
+    if name_or_path in source.names() or there:
         return
     if "/" in name_or_path or "\\" in name_or_path or path.suffix.lower() == ".zip":
         raise DataError(f"no folder or zip of images at {name_or_path}; replab datasets lists the named ones")

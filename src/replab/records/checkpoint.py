@@ -1,7 +1,7 @@
 """Checkpoints: the newest and its predecessor, so that there is a whole one at every moment.
 
 A checkpoint holds the rows of its epochs: rows and weights cannot disagree, and a damaged epochs.jsonl is written
-again from it.
+again from it. One within an epoch, `within`, has the rows of the epochs before.
 """
 
 from __future__ import annotations
@@ -96,7 +96,8 @@ def drop(record: RunFolder) -> None:
 def _rows_of(record: RunFolder, state: Any) -> list[dict[str, Any]]:
     """The rows of a checkpoint's epochs, from itself; one of replab 0.1 has them in epochs.jsonl alone."""
     epoch = state.get("epoch") if isinstance(state, Mapping) else None
-    if not isinstance(epoch, int) or isinstance(epoch, bool) or epoch < 1 or "model" not in state:
+    least = 0 if "within" in state else 1
+    if not isinstance(epoch, int) or isinstance(epoch, bool) or epoch < least or "model" not in state:
         raise RunError(f"the checkpoint is not replab's: its epoch is {epoch!r}")
     rows = [json.loads(line) for line in state["rows"].splitlines()] if "rows" in state else None
     if rows is None:

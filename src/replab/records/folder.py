@@ -11,16 +11,31 @@ from typing import IO, Any
 
 from replab import files
 from replab.errors import RunError
-from replab.records.manifest import Manifest, digest_of
+from replab.records.manifest import Manifest, digest_of, most
 
-KEYS = {  # what readers rely on, per file: JSON of another program, or edited, is refused as such
-    "environment.json": ("replab", "python", "packages", "device", "processor", "threads"),
-    "input.json": ("data", "fingerprint", "train_images", "test_images", "channels", "height", "width", "classes"),
-    "facts.json": ("parameters", "trainable", "peak_memory", "inference_images_per_second", "structure"),
-    "split.json": ("validation_images",),
-    "epochs.jsonl": ("epoch",),
-    "times.jsonl": ("stage", "seconds"),
-}
+WHOLE, NUMBER, TEXT, TABLE = "a whole number", "a number", "text", "a table"
+TEXTS, NUMBERS = "a list of texts", "a list of numbers"
+# What readers rely on, per file: JSON of another program, or edited, is refused as such. Keys that end in "?" may be
+# absent or null; "*" is every other key.
+FORMS: dict[str, dict[str, str]] = {
+    "environment.json": {"replab": TEXT, "python": TEXT, "packages": TABLE, "device": TEXT, "processor": TEXT,
+                         "threads": WHOLE},
+    "input.json": {"data": TEXT, "fingerprint": TEXT, "train_images": WHOLE, "test_images": WHOLE, "channels": WHOLE,
+                   "height": WHOLE, "width": WHOLE, "classes": TEXTS, "mean?": NUMBERS, "std?": NUMBERS, "task?": TEXT,
+                   "model_sha256?": TEXT, "weights_sha256?": TEXT, "shared_images?": WHOLE,
+                   "train_pixel_mean?": NUMBER, "test_pixel_mean?": NUMBER, "train_pixel_std?": NUMBER},
+    "facts.json": {"parameters": WHOLE, "trainable": WHOLE, "peak_memory": NUMBER,
+                   "inference_images_per_second": NUMBER, "structure": TEXT, "macs?": NUMBER, "unsteadiness?": NUMBER,
+                   "table?": TEXT},
+    "split.json": {"validation_images": WHOLE, "train_images?": WHOLE},
+    "metrics.json": {"*": NUMBER},
+    "epochs.jsonl": {"epoch": NUMBER, "*": NUMBER},
+    "times.jsonl": {"stage": TEXT, "seconds": NUMBER},
+    "study.jsonl": {"number": WHOLE, "params": TABLE, "state": TEXT, "value?": NUMBER, "best_epoch?": WHOLE,
+                    "error?": NUMBER, "losses?": NUMBERS, "reason?": TEXT},
+}  # fmt: skip
+MOST = 2**53  # of counts and sizes
+MOST_PIXELS = 2**28  # of one image
 
 
 class RunFolder:
@@ -76,6 +91,8 @@ class RunFolder:
 
         with self.writing():
             if path.parent != self.folder:
+                if path.parent.is_symlink():  # it would lead out of the run
+                    raise RunError(f"run {self.id}: {path.parent.name} is a link, not a folder; remove it")
                 with contextlib.suppress(OSError):  # opening the file says what is wrong
                     path.parent.mkdir(exist_ok=True)
             with files.replacing(path, announce) as file:
@@ -92,18 +109,24 @@ class RunFolder:
             try:
                 if not self.has(name):
                     raise RunError(f"run {self.id}: {name} is missing; replab verify {self.id} says what can be done")
-                data = self.path(name).read_bytes()
-            except OSError as error:
-                raise RunError(f"run {self.id}: {name} cannot be read ({error.strerror or error})") from None
+                data = files.read(self.path(name), most(name))
+            except (OSError, MemoryError) as error:
+                reason = getattr(error, "strerror", None) or error or "it does not fit into memory"
+                raise RunError(f"run {self.id}: {name} cannot be read ({reason})") from None
             if self.manifest.whole(name, hashlib.sha256(data).hexdigest()):
                 return data
         raise self._damaged(name)
 
     def checked(self, name: str) -> Path:
         """The path of a file that is what was written, for readers of large files."""
-        for _ in range(3):
-            if self.manifest.whole(name, digest_of(self.path(name))):
-                return self.path(name)
+        try:
+            if (size := self.path(name).stat().st_size) > most(name):
+                raise RunError(f"run {self.id}: {name} has {size:,} bytes, more than {most(name):,}")
+            for _ in range(3):
+                if self.manifest.whole(name, digest_of(self.path(name))):
+                    return self.path(name)
+        except OSError as error:
+            raise RunError(f"run {self.id}: {name} cannot be read ({error.strerror or error})") from None
         raise self._damaged(name)
 
     def _damaged(self, name: str) -> RunError:
@@ -130,7 +153,7 @@ class RunFolder:
         value = self._parsed(name, self.read_text(name))
         if not isinstance(value, dict if default is None else type(default)):
             raise RunError(f"run {self.id}: {name} is not replab's: it holds a {type(value).__name__}")
-        self._check_keys(name, value)
+        self._check_form(name, value)
         return value
 
     def _parsed(self, name: str, text: str) -> Any:
@@ -139,10 +162,9 @@ class RunFolder:
         except (ValueError, RecursionError) as error:  # RecursionError: nested too deeply
             raise RunError(f"run {self.id}: {name} is corrupt ({error}); remove the run folder and run again") from None
 
-    def _check_keys(self, name: str, value: Any) -> None:
-        missing = [key for key in KEYS.get(name, ()) if not isinstance(value, dict) or key not in value]
-        if missing:
-            raise RunError(f"run {self.id}: {name} is not replab's: it lacks {missing[0]!r}; run again")
+    def _check_form(self, name: str, value: Any) -> None:
+        if fault := misfit(value, FORMS.get(name, {})):
+            raise RunError(f"run {self.id}: {name} is not replab's: {fault}; run again")
 
     def write_lines(self, name: str, rows: list[Any]) -> None:
         self.write_text(name, "".join(json.dumps(row) + "\n" for row in rows))
@@ -152,5 +174,36 @@ class RunFolder:
             return []
         rows = [self._parsed(name, line) for line in self.read_text(name).splitlines()]
         for row in rows:
-            self._check_keys(name, row)
+            self._check_form(name, row)
         return rows
+
+
+def misfit(value: Any, form: dict[str, str]) -> str:
+    """What of a JSON object is missing or of another type than replab writes; nothing where it fits."""
+    if not form:
+        return ""
+    if not isinstance(value, dict):
+        return f"it holds a {type(value).__name__}, not a table"
+    for word, kind in form.items():
+        key, optional = word.removesuffix("?"), word.endswith("?")
+        if key == "*":
+            odd = (k for k, found in value.items() if found is not None and not _fits(found, kind))
+            if (odd_key := next(odd, None)) is not None:
+                return f"{odd_key[:40]!r} must be {kind}"
+        elif value.get(key) is None and (optional or key not in value):
+            if not optional:
+                return f"it lacks {key!r}"
+        elif not _fits(value[key], kind):
+            return f"{key} must be {kind}"
+    if "height" in form and not 0 < value["channels"] * value["height"] * value["width"] <= MOST_PIXELS:
+        return "an image must have pixels, and at most 2^28"
+    return ""
+
+
+def _fits(value: Any, kind: str) -> bool:
+    if kind in (WHOLE, NUMBER):
+        fits = isinstance(value, int if kind == WHOLE else (int, float)) and not isinstance(value, bool)
+        return fits and (isinstance(value, float) or abs(value) <= MOST) and (kind == NUMBER or value >= 0)
+    if kind in (TEXTS, NUMBERS):
+        return isinstance(value, list) and all(_fits(each, TEXT if kind == TEXTS else NUMBER) for each in value)
+    return isinstance(value, str if kind == TEXT else dict)

@@ -10,9 +10,12 @@ import time
 from pathlib import Path
 from typing import Any
 
+from replab import files
 from replab.records.events import Event
 
 FILE = "events.jsonl"
+LONGEST = 2**53  # seconds, and counts
+LARGEST = 2**28  # bytes; a longer one is none of ours, and is not read
 
 
 class Journal:
@@ -25,8 +28,7 @@ class Journal:
         if event.facts.get("what") == "epoch":  # batches: thousands per epoch
             return
         line = json.dumps({"event": event.kind, "time": round(time.time(), 3), **event.facts}, default=str)
-        with open(self.path, "a", encoding="utf-8") as file:
-            file.write(line + "\n")
+        files.append(self.path, line.encode() + b"\n")
 
 
 def read(folder: Path) -> list[dict[str, Any]]:
@@ -36,14 +38,14 @@ def read(folder: Path) -> list[dict[str, Any]]:
 
 def _lines(path: Path) -> list[dict[str, Any]]:
     try:
-        text = path.read_text(encoding="utf-8", errors="replace")
+        text = files.read(path, LARGEST).decode(errors="replace")
     except OSError:
         return []
     found = []
     for line in text.splitlines():
         try:
             value = json.loads(line)
-        except (json.JSONDecodeError, RecursionError):
+        except (ValueError, RecursionError):
             continue
         if isinstance(value, dict):
             found.append(value)
@@ -58,18 +60,25 @@ def times(folder: Path) -> list[dict[str, Any]]:
     found = _before_there_were_events(folder)
     for entry in read(folder):
         kind, seconds = entry["event"], entry.get("seconds")
-        if not isinstance(seconds, (int, float)):
+        if not _is_number(seconds):
             continue
         if kind == "trial":
             elapsed = entry.get("elapsed")  # less than the trial's own seconds where others ran beside it
-            own = elapsed if isinstance(elapsed, (int, float)) else seconds
+            own = elapsed if _is_number(elapsed) else seconds
             found.append({"stage": "search", "trial": entry.get("number"), "seconds": own})
         elif kind == "epoch" and "trial" not in entry:
             times = entry.get("times")
-            found.append({"stage": "train", "seconds": seconds, **(times if isinstance(times, dict) else {})})
+            kept = (
+                {name: value for name, value in times.items() if _is_number(value)} if isinstance(times, dict) else {}
+            )
+            found.append({"stage": "train", **kept, "seconds": seconds})
         elif kind == "stage":
-            found.append({"stage": entry.get("stage"), "seconds": seconds})
+            found.append({"stage": str(entry.get("stage")), "seconds": seconds})
     return found
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < LONGEST
 
 
 def _before_there_were_events(folder: Path) -> list[dict[str, Any]]:
@@ -77,5 +86,5 @@ def _before_there_were_events(folder: Path) -> list[dict[str, Any]]:
     return [
         entry
         for entry in _lines(folder / "times.jsonl")
-        if isinstance(entry.get("stage"), str) and isinstance(entry.get("seconds"), (int, float))
+        if isinstance(entry.get("stage"), str) and _is_number(entry.get("seconds"))
     ]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,6 +17,8 @@ from replab.errors import FileError, RunError
 
 NAME = "manifest.jsonl"
 LARGEST = 2**26  # bytes: a longer manifest is none of ours
+LARGEST_TEXT = 2**28  # bytes of another file of text or JSON
+LARGEST_FILE = 2**36
 
 
 class Entry(NamedTuple):
@@ -43,14 +44,15 @@ class Manifest:
         """The last line of each file. Empty for runs of replab 0.1, which have no manifest."""
         try:
             stat = self.path.stat()
-        except FileNotFoundError:
+        except OSError:  # it is not there, or a link to itself
             self._entries, self._lines, self._torn, self.damaged_lines = {}, 0, False, []
             return self._entries
         version = (stat.st_mtime_ns, stat.st_size, stat.st_ino)
         if version != self._version:
-            if stat.st_size > LARGEST or not self.path.is_file():
-                raise RunError(f"run {self.folder.name}: {NAME} is not replab's: {stat.st_size:,} bytes")
-            self._parse(self.path.read_bytes())
+            try:
+                self._parse(files.read(self.path, LARGEST))
+            except OSError as error:
+                raise RunError(f"run {self.folder.name}: {NAME} is not replab's: {error.strerror}") from None
             self._version = version
         return self._entries
 
@@ -86,10 +88,7 @@ class Manifest:
             for name, digest in hashes.items()
         ]
         try:
-            with open(self.path, "ab") as file:
-                file.write("".join(lines).encode())
-                file.flush()
-                os.fsync(file.fileno())
+            files.append(self.path, "".join(lines).encode(), sync=True)
         except OSError as error:
             raise FileError(f"cannot write {self.path}: {files.reason(error, self.folder)}") from None
 
@@ -152,10 +151,17 @@ def names(folder: Path) -> list[str]:
     ]
 
 
+def most(name: str) -> int:
+    """Bytes that a file of this name may have."""
+    return LARGEST_TEXT if name.endswith((".json", ".jsonl", ".toml", ".txt", ".md")) else LARGEST_FILE
+
+
 def digest_of(path: Path, size: int | None = None) -> str | None:
     """The SHA-256 of a file, or of its first bytes; None where there is none, or where it is a device or a pipe."""
     if not path.is_file():
         return None
+    if path.stat().st_size > most(path.name):
+        return "too large"  # nothing that was ever written
     with path.open("rb") as file:
         if size is not None:
             return hashlib.sha256(file.read(size)).hexdigest()

@@ -107,7 +107,7 @@ class Record(RunFolder):
     def trials(self) -> list[Trial]:
         try:
             return [Trial(**row) for row in self.read_lines("study.jsonl")]
-        except TypeError as error:
+        except (TypeError, ValueError) as error:
             raise RunError(f"run {self.id}: study.jsonl is not replab's ({error})") from None
 
     def write_weights(self, state: Mapping[str, np.ndarray]) -> None:
@@ -126,7 +126,7 @@ class Record(RunFolder):
             raise RunError(f"run {self.id} has no trained model yet; replab resume {self.id} finishes it")
         try:
             return safetensors.numpy.load(self.read_bytes("model.safetensors"))
-        except (safetensors.SafetensorError, ValueError) as error:
+        except Exception as error:  # it has its own, and NumPy's of types it does not know
             raise RunError(f"run {self.id}: model.safetensors is corrupt ({error})") from None
 
     def write_predictions(self, arrays: Mapping[str, np.ndarray], name: str = "predictions.npz") -> None:
@@ -137,8 +137,11 @@ class Record(RunFolder):
     def predictions(self, name: str = "predictions.npz") -> dict[str, np.ndarray]:
         if not self.has(name):
             raise RunError(f"run {self.id} has no predictions yet; replab resume {self.id} finishes it")
+        from replab.records.values.arrays import check_sizes
+
         data = self.read_bytes(name)
         try:
+            check_sizes(io.BytesIO(data))
             with np.load(io.BytesIO(data), allow_pickle=False) as file:
                 return dict(file)
         except Exception as error:
@@ -182,7 +185,7 @@ def find(run: str | Path, runs: Path) -> Path:
         raise RunError(f"no run {name!r}: there is no folder {runs}; --runs FOLDER names another")
     ids = [record.id for record in Record.all(runs)]
     if name == LATEST and ids:
-        return runs / max(ids, key=lambda id: (id[:15], (runs / id / "recipe.toml").stat().st_mtime_ns))
+        return runs / max(ids, key=lambda id: (id[:15], _changed(runs / id / "recipe.toml")))
     begun = [id for id in ids if name and id.startswith(name)]
     if len(begun) == 1:
         return runs / begun[0]
@@ -191,6 +194,13 @@ def find(run: str | Path, runs: Path) -> Path:
     near = difflib.get_close_matches(name, ids, n=1)
     hint = f" Did you mean {near[0]!r}?" if near else ""
     raise RunError(f"no run {name!r} in {runs}.{hint} (replab runs lists all)")
+
+
+def _changed(path: Path) -> int:
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:  # removed meanwhile
+        return 0
 
 
 def is_run(folder: Path) -> bool:

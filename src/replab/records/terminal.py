@@ -8,6 +8,7 @@ from time import perf_counter
 from typing import Any
 
 from replab.records.events import Event, Subscriber
+from replab.records.text import visible
 from replab.records.watching.numbers import headline, shown, spelled
 from replab.settings.words import duration
 
@@ -57,7 +58,7 @@ class Bars:
         elif event.kind == "epoch":
             self._advance("train", headline(facts["row"], columns()))
         elif event.kind in ("message", "cost"):
-            print(facts["text"], flush=True)
+            print(visible(facts["text"], keep="\n"), flush=True)
 
     def _hear_worker(self, event: Event) -> None:
         """A bar with the trial, its epochs and losses, as long as the worker is at it."""
@@ -176,4 +177,4 @@ class Lines:
     def _print(self, text: str) -> None:
         if self.level == "debug":
             text = f"[{perf_counter() - self.first:8.1f}s] {text}"
-        print(text, flush=True)
+        print(visible(text, keep="\n"), flush=True)

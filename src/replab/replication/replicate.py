@@ -124,7 +124,7 @@ def replicate(
         finished.append(entry)
         events.message("  ".join(f"{name} {values[0]:.4g}" for name, values in entry.values.items()))
         if not fast:
-            ledger.append(results, entry, known)
+            ledger.append(results, entry, known, events.message)
     return Outcome(finished, left_out)
 
 

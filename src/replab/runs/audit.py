@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from replab.errors import RunError
 from replab.records.statistics import wilson
 from replab.records.trial import Trial
 from replab.records.values import Values
-from replab.runs.compare import NOISE, against_scratch, paired_p
+from replab.runs.compare import NOISE, against_scratch, answers_of, paired_p
 from replab.runs.run import Run
 
 EDGE = 0.05  # of the searched range, on a logarithmic scale
@@ -28,6 +29,8 @@ class Finding:
 
 def audit(run: Run, others: Sequence[Run] = ()) -> list[Finding]:
     """What a run folder, and the finished runs beside it, can tell. Warnings first."""
+    if not run.finished:
+        raise RunError(f"run {run.id} is not finished; replab resume {run.id} finishes it")
     own, beside = Values(run.record), [other.values for other in others if other.id != run.id]
     findings = [*own_findings(own), *_seeds(own, beside), *_rivals(own, beside)]
     scratch = against_scratch(run, [other for other in others if other.id != run.id])
@@ -152,7 +155,7 @@ def _rivals(run: Values, others: Sequence[Values]) -> Iterator[Finding]:
     if not rivals:
         return
     rival = max(rivals, key=lambda other: other.metrics.get("accuracy", 0.0))
-    p = paired_p(run.answers, rival.answers)
+    p = paired_p(run.answers, answers_of(rival))
     if p is not None:
         gap = run.metrics.get("accuracy", 0.0) - rival.metrics.get("accuracy", 0.0)
         text = f"Against {rival.chosen.model} ({rival.record.id}) the difference of these two trained models is"

@@ -158,6 +158,14 @@ def mark_front(rows: Sequence[Row]) -> None:
             best, fastest = accuracy, facts["seconds"]
 
 
+def answers_of(values: Values) -> Answers | None:
+    """What another run answered; None where its predictions are missing or damaged: it spoils no other's report."""
+    try:
+        return values.answers
+    except ReplabError:
+        return None
+
+
 def paired_p(one: Answers | None, two: Answers | None) -> float | None:
     """McNemar's p-value, where both have answers for the same labelled images."""
     if one is None or two is None or len(one.labels) != len(two.labels):
@@ -175,9 +183,10 @@ def against_scratch(run: Run, others: Sequence[Run]) -> list[str]:
         begun = other.recipe.weights or other.recipe.pretrained
         if begun or (other.input["fingerprint"], other.chosen.model, other.chosen.params) != alike:
             continue
-        if other.answers is None:
+        answers = answers_of(other)
+        if answers is None or len(answers.labels) != len(own.answers.labels):
             continue
-        right = own.answers.right, other.answers.right
+        right = own.answers.right, answers.right
         gain, low, high = (100 * value for value in paired_difference(*right))
         sentences.append(
             f"{gain:+.2f} points (95 % interval {low:+.2f} to {high:+.2f}, McNemar's p {mcnemar(*right):.2g}) over"

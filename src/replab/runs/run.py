@@ -228,7 +228,7 @@ def finished_runs(folder: Path, say: Callable[[str], None] = lambda line: None) 
     for run in map(Run, Record.all(folder)):
         try:
             values = run.values
-            if run.finished and values.metrics and values.facts and values.input and values.chosen:
+            if run.finished and all((values.metrics, values.facts, values.input, values.chosen, values.recipe)):
                 readable.append(run)
         except ReplabError as error:
             say(f"left out: {error}")

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from replab import files
 from replab.errors import RecipeError, ReplabError, UnknownName
 from replab.settings import choices
 from replab.settings.command import command
@@ -26,6 +27,7 @@ from replab.settings.setting import (
     settings_of,
 )  # fmt: skip
 
+LARGEST = 2**20  # bytes of a recipe file
 FORMAT = 3  # of recipe files; those of format 1 carry no number
 BEFORE_BATCHES = {"batch": 1, "threads": 0}  # what formats 1 and 2, which have no such keys, mean by [search]
 
@@ -230,7 +232,9 @@ class Recipe:
         """`where` names the file in what is refused."""
         try:
             return cls.from_dict(tomllib.loads(text))
-        except tomllib.TOMLDecodeError as error:
+        except RecursionError:
+            raise RecipeError(f"{where or 'the recipe'} is not valid TOML: it is nested too deeply") from None
+        except ValueError as error:  # TOML's own, and numbers of thousands of digits
             raise RecipeError(f"{where or 'the recipe'} is not valid TOML: {error}") from None
         except ReplabError as error:
             raise (RecipeError(f"{where}: {error}") if where else error) from None
@@ -250,8 +254,8 @@ class Recipe:
     @classmethod
     def read(cls, path: str | Path) -> Recipe:
         try:
-            text = Path(path).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
+            text = files.read(path, LARGEST).decode()
+        except (OSError, ValueError) as error:
             raise RecipeError(f"cannot read the recipe {path}: {getattr(error, 'strerror', None) or error}") from None
         return cls.from_toml(text, str(path))
 

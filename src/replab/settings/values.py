@@ -9,6 +9,8 @@ from typing import Any
 from replab.errors import RecipeError
 from replab.settings.text import parse_seconds, parse_settings, write_seconds, write_value
 
+LARGEST = 2**63 - 1  # of whole numbers
+
 
 @dataclass(frozen=True)
 class ValueType:
@@ -26,7 +28,7 @@ class ValueType:
 
 
 def _whole(value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int):
+    if isinstance(value, bool) or not isinstance(value, int) or abs(value) > LARGEST:
         raise ValueError
     return value
 
@@ -34,6 +36,8 @@ def _whole(value: Any) -> int:
 def _number(value: Any) -> float:
     """TOML and JSON write 1 for 1.0."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise ValueError
+    if isinstance(value, int) and abs(value) > LARGEST:  # float() of a larger one may overflow
         raise ValueError
     return float(value)
 

@@ -173,7 +173,7 @@ class Experiment:
         """Of a training of this model that begins."""
         recipe = recipe or self.recipe
         average = Average(model, recipe.average, recipe.average_decay) if recipe.average != "none" else None
-        return State(model, self.optimizers(model, recipe), average)
+        return State(model, self.optimizers(model, recipe), average, self.backend.lib)
 
     def fit(
         self,

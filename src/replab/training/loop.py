@@ -16,7 +16,7 @@ from replab.errors import ReplabError
 from replab.models.adapt import freezing
 from replab.records.events import Events
 from replab.settings.recipe import Recipe, derive_seed
-from replab.training import schedules
+from replab.training import interruption, schedules
 from replab.training.evaluate import evaluate, to_backend
 from replab.training.state import State
 
@@ -69,17 +69,18 @@ def fit(
             if recipe.unfreeze_every is not None:
                 freezing.open_stages(model, (epoch - 1) // recipe.unfreeze_every)
             freezing.train_mode(model)
-            state.begin_epoch(epoch)
-            started, logs, sizes = perf_counter(), [], []
-            for index, batch in enumerate(events.each(batches.epoch(epoch), "epoch", len(batches))):
-                step = (epoch - 1) * len(batches) + index
-                logs.append(train_step(learner, model, batch, state.optimizers, recipe, step, total))
-                state.after_step(step, total)
-                sizes.append(len(batch.index))
-            state.end_epoch()
+            started, done = perf_counter(), state.begin_epoch(epoch)
+            with interruption.in_steps():
+                for index, batch in enumerate(events.each(batches.epoch(epoch), "epoch", len(batches))):
+                    if index < done:  # before an interruption; drawing it has moved the batches' generator on
+                        continue
+                    step = (epoch - 1) * len(batches) + index
+                    log = train_step(learner, model, batch, state.optimizers, recipe, step, total)
+                    state.after_step(step, total, log, len(batch.index))
+            logs, sizes = state.end_epoch()
             rate = schedules.rate(recipe.schedule, epoch * len(batches) - 1, total, recipe.lr)
             row = {"epoch": float(epoch), "lr": rate, **averages(logs, sizes, "train_")}
-            times = {"train_seconds": perf_counter() - started, "images": float(sum(sizes))}
+            times = {"train_seconds": perf_counter() - started, "images": float(sum(sizes[done:]))}
             check_finite(row, epoch)
             look(learner, model, watched, row, times)
             yield row, times

@@ -30,6 +30,8 @@ from replab.training import features
 from replab.training.evaluate import to_backend
 from replab.training.experiment import Experiment, prefers_channels_last
 
+MOST_THREADS = 1024
+
 
 def prepare(
     recipe: Recipe,
@@ -137,7 +139,9 @@ def reopen(
 
     threads = record.read_json("environment.json", {}).get("threads")
     if threads:
-        torch.set_num_threads(int(threads))  # sums in another order round otherwise
+        if threads > MOST_THREADS:
+            raise RunError(f"run {record.id}: environment.json says {threads:,} threads; no machine has as many")
+        torch.set_num_threads(threads)  # sums in another order round otherwise
     seen = record.read_json("input.json", {})
     recipe = record.recipe()
     if record.has("model.safetensors"):  # trained: what it began with is not needed again
@@ -160,7 +164,7 @@ def _blank(record: Record) -> Dataset:
     if not record.has("model.safetensors") or not known:
         raise RunError(f"run {record.id} has no trained model yet; replab resume {record.id} finishes it")
     classes, shape = tuple(known["classes"]), (known["channels"], known["height"], known["width"])
-    mean, std = (tuple(known[key] or ()) for key in ("mean", "std"))
+    mean, std = (tuple(known.get(key) or ()) for key in ("mean", "std"))
 
     def images(count: int) -> Images:
         pixels = np.broadcast_to(np.zeros((1, *shape), np.uint8), (count, *shape))

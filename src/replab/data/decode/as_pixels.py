@@ -8,8 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from replab import files
 from replab.data.decode.pictures import Unreadable, decode, header
 from replab.errors import DataError
+
+LARGEST = 2**29  # bytes of an image file
 
 
 def as_pixels(image: Any, channels: int, height: int, width: int, fit: str = "crop") -> np.ndarray:
@@ -35,9 +38,9 @@ def as_pixels(image: Any, channels: int, height: int, width: int, fit: str = "cr
     else:
         name = str(image)
         try:
-            data = Path(image).read_bytes()
-        except OSError as error:
-            raise DataError(f"cannot read {name}: {error.strerror}") from None
+            data = files.read(Path(image), LARGEST)
+        except (OSError, ValueError) as error:  # ValueError: a NUL in its name
+            raise DataError(f"cannot read {name}: {getattr(error, 'strerror', None) or error}") from None
     try:
         w, h = header(data)
         if (h, w) != (height, width) and height != width:

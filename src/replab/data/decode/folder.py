@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 import warnings
 import zipfile
-import zlib
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from replab import files
 from replab.data.decode import cache
 from replab.data.decode.decoded import Allocate, Decoded, dataset
 from replab.data.decode.layout import Layout, check_enough, is_ignored, layout, only_images
@@ -22,6 +23,8 @@ from replab.data.images import Dataset
 from replab.errors import DataError
 
 LARGEST_MEMBER = 512 * 2**20  # bytes, unpacked: a larger file in a zip is taken for a decompression bomb
+MOST_MEMORY = 2**29  # bytes for the pictures that are being decoded; a single one may take more
+PER_PIXEL = 12  # bytes: as read, with transparency, and as it is kept
 WORTH_THREADS = 64 * 2**10  # bytes per file: below, decoding is mostly Python, and threads only wait for each other
 LISTED = 10  # broken files that an error names
 SAMPLE = 64  # headers that are read before anything is decoded, so that mixed sizes are refused early
@@ -49,12 +52,11 @@ def load(
 def _from_folder(path: Path, how: Reading) -> tuple[str, Decoded]:
     names, links = _list_folder(path)
     names, notices = only_images(names)
-    files = [(n, links[n]) for n in names if not n.endswith("/")]
-    key = cache.content(files, f"folder, empty: {[n for n in names if n.endswith('/')]}, {how}")
+    present = [(n, links[n]) for n in names if not n.endswith("/")]
+    key = cache.content(present, f"folder, empty: {[n for n in names if n.endswith('/')]}, {how}")
 
     def read(name: str) -> bytes:
-        with open(links[name], "rb") as file:
-            return file.read()
+        return files.read(links[name], LARGEST_MEMBER)
 
     found = cache.decoded(key, lambda allocate: decode_plan(layout(names, str(path)), read, path, how, allocate))
     return key, found._replace(notices=notices)
@@ -82,6 +84,8 @@ def _list_folder(top: Path) -> tuple[list[str], dict[str, str]]:
         for entry in entries:
             if entry.is_dir():
                 walk(entry.path, f"{prefix}{entry.name}/", (*above, real))
+            elif what := files.special(entry.path) if not entry.is_file() else "":
+                raise DataError(f"{top}: every file must be an image, but {prefix}{entry.name} is {what}; remove it")
             else:
                 links[prefix + entry.name] = entry.path
 
@@ -112,14 +116,14 @@ def _decode_zip(path: Path, how: Reading, allocate: Allocate) -> Decoded:
             plan = layout(names, str(path))
             found = decode_plan(plan, lambda n: _read_member(archive, members[n]), path, how, allocate)
             return found._replace(notices=notices)
-    except zipfile.BadZipFile as error:
+    except (zipfile.BadZipFile, NotImplementedError, UnicodeDecodeError) as error:  # versions that are not known, names
         raise DataError(f"{path} is a damaged zip ({error}); copy or download it again") from None
 
 
 def _read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
     try:
         return archive.read(member)
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, OSError, ValueError) as error:
+    except Exception as error:  # zip, zlib, LZMA and bzip2 each have their own
         raise Unreadable(f"damaged in the zip: {error}") from None
 
 
@@ -180,7 +184,7 @@ def _room(shape: tuple[int, ...], allocate: Allocate, where: Path) -> np.ndarray
         ) from None
 
 
-def _decoded(files: list[str], read: Read, where: Path, how: Reading) -> Iterator[np.ndarray | Unreadable]:
+def _decoded(names: list[str], read: Read, where: Path, how: Reading) -> Iterator[np.ndarray | Unreadable]:
     """Each file's image, or why there is none, in order."""
     from tqdm.auto import tqdm
 
@@ -190,15 +194,28 @@ def _decoded(files: list[str], read: Read, where: Path, how: Reading) -> Iterato
         except Unreadable as error:
             return error
 
-    first = files[:: max(1, len(files) // SAMPLE)]
+    first = names[:: max(1, len(names) // SAMPLE)]
     pays = sum(_length(read, name) for name in first) > WORTH_THREADS * len(first)
-    pool = ThreadPoolExecutor() if pays else None
-    images = map(one, files) if pool is None else pool.map(one, files)
+    largest = max((w * h for w, h in _sizes(first, read)), default=1) if pays else 1
+    threads = max(1, min(os.cpu_count() or 1, MOST_MEMORY // (largest * PER_PIXEL)))
+    pool = ThreadPoolExecutor(threads) if pays and threads > 1 else None
+    images = map(one, names) if pool is None else _ahead(pool, one, names, 2 * threads)
     try:
-        yield from tqdm(images, f"decoding {where.name}", len(files), unit="image", disable=None)
+        yield from tqdm(images, f"decoding {where.name}", len(names), unit="image", disable=None)
     finally:
         if pool is not None:  # interrupted: images that are not decoded yet are not waited for
             pool.shutdown(cancel_futures=True)
+
+
+def _ahead(pool: ThreadPoolExecutor, make: Callable[[str], Any], names: list[str], most: int) -> Iterator[Any]:
+    """pool.map, of which at most so many results wait to be taken: large ones would fill the memory."""
+    waiting: deque[Future[Any]] = deque()
+    for name in names:
+        waiting.append(pool.submit(make, name))
+        if len(waiting) >= most:
+            yield waiting.popleft().result()
+    while waiting:
+        yield waiting.popleft().result()
 
 
 def _length(read: Read, name: str) -> int:

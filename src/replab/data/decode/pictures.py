@@ -14,6 +14,7 @@ import numpy as np
 FORMATS = ("PNG", "JPEG", "GIF", "BMP", "TIFF", "WEBP", "PPM")
 MOST_PIXELS = 64_000_000  # larger pictures are refused before they are decoded
 GRAY_MODES = {"1", "L", "LA", "La", "I", "I;16", "I;16B", "I;16L", "I;16N"}
+TURNED = (2, 3, 4, 5, 6, 7, 8)
 SIDEWAYS = (5, 6, 7, 8)  # EXIF orientations that exchange width and height
 
 
@@ -39,15 +40,13 @@ def decode(data: bytes, channels: int | None = None, size: int | None = None, fi
     `size`: the side of the square it becomes (bilinear, antialiased). `fit` says how: crop the centre, pad with black,
     or squish.
     """
-    from PIL import ImageOps
-
     picture = _open(data)
     try:
         picture.load()
-    except (OSError, SyntaxError, ValueError, EOFError, IndexError, MemoryError) as error:
+    except Exception as error:  # the decoders of PIL raise nearly anything
         raise Unreadable(f"truncated or damaged: {_one_line(error)}") from None
-    if _orientation(picture) > 1:
-        picture = ImageOps.exif_transpose(picture)
+    if _orientation(picture) in TURNED:
+        picture = _turned(picture)
     gray = _is_gray(picture) if channels is None else channels == 1
     picture = _eight_bit(picture, "L" if gray else "RGB")
     if size is not None:
@@ -95,7 +94,7 @@ def _open(data: bytes) -> Any:
         raise Unreadable("not an image") from None
     except Image.DecompressionBombError:
         raise Unreadable(f"more than {MOST_PIXELS:,} pixels") from None
-    except (OSError, SyntaxError, ValueError, EOFError, IndexError) as error:
+    except Exception as error:
         raise Unreadable(f"truncated or damaged: {_one_line(error)}") from None
     if picture.width * picture.height > MOST_PIXELS:
         raise Unreadable(f"{picture.width}x{picture.height} pixels, more than {MOST_PIXELS:,}")
@@ -108,7 +107,20 @@ def _orientation(picture: Any) -> int:
     # read only where there is some: getexif() costs more than decoding a small picture
     if "exif" not in picture.info and picture.format != "TIFF":
         return 1
-    return picture.getexif().get(0x0112, 1)
+    try:
+        found = picture.getexif().get(0x0112, 1)
+    except Exception:  # broken EXIF raises nearly anything; the picture itself may be whole
+        return 1
+    return found if isinstance(found, int) else 1
+
+
+def _turned(picture: Any) -> Any:
+    from PIL import ImageOps
+
+    try:
+        return ImageOps.exif_transpose(picture)
+    except Exception as error:  # it writes the EXIF anew, which may fail on what else is in it
+        raise Unreadable(f"its EXIF is damaged: {_one_line(error)}") from None
 
 
 def _is_gray(picture: Any) -> bool:

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import gzip
 import io
-import pickle
+import math
 import tarfile
 import zlib
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+MOST_BYTES = 2**32  # of one published array
 
 
 class Broken(Exception):
@@ -24,21 +26,26 @@ class Broken(Exception):
 
 
 def read_idx(path: Path) -> np.ndarray:
-    """An IDX array, plain or .gz. Its header gives its length, so that an incomplete file is noticed."""
+    """An IDX array, plain or .gz. Its header gives its length, so that neither less nor more is read."""
     try:
-        data = path.read_bytes()
-        if path.suffix == ".gz":
-            data = gzip.decompress(data)
-    except (OSError, EOFError, zlib.error) as error:
+        with gzip.open(path) if path.suffix == ".gz" else open(path, "rb") as file:
+            head = file.read(4)
+            if len(head) < 4 or head[:3] != b"\0\0\x08":  # 8: unsigned bytes
+                raise Broken(path, "no IDX file of bytes")
+            sizes = file.read(4 * head[3])
+            if len(sizes) != 4 * head[3]:
+                raise Broken(path, "it ends within its header")
+            shape = [int(n) for n in np.frombuffer(sizes, ">u4")]
+            length = math.prod(shape)  # of Python's integers, which do not overflow
+            if length > MOST_BYTES:
+                raise Broken(path, f"its header says {shape}, which is more than {MOST_BYTES:,} bytes")
+            data = file.read(length + 1)
+    except (OSError, EOFError, zlib.error, MemoryError) as error:
         raise Broken(path, error) from None
-    if len(data) < 4 or data[:3] != b"\0\0\x08":  # 8: unsigned bytes
-        raise Broken(path, "no IDX file of bytes")
-    dimensions = data[3]
-    start = 4 + 4 * dimensions
-    shape = [int(n) for n in np.frombuffer(data[4:start], ">u4")]
-    if len(shape) != dimensions or len(data) - start != np.prod(shape, dtype=np.int64):
-        raise Broken(path, f"its header says {shape}, but it has {max(0, len(data) - start):,} bytes")
-    return np.frombuffer(data, np.uint8, offset=start).reshape(shape)
+    if len(data) != length:
+        more = "more" if len(data) > length else f"{len(data):,}"
+        raise Broken(path, f"its header says {shape}, but it has {more} bytes")
+    return np.frombuffer(data, np.uint8).reshape(shape)
 
 
 def read_idx_pair(images: Path, labels: Path) -> tuple[np.ndarray, np.ndarray]:
@@ -81,7 +88,10 @@ def read_members(path: Path, names: list[str]) -> dict[str, bytes]:
         with tarfile.open(path) as archive:
             found = {}
             for name in names:
-                member = archive.extractfile(name)
+                entry = archive.getmember(name)
+                if entry.size > MOST_BYTES:
+                    raise Broken(path, f"{name} in it has {entry.size:,} bytes")
+                member = archive.extractfile(entry)
                 found[name] = b"" if member is None else member.read()
             return found
     except (OSError, EOFError, KeyError, tarfile.TarError, zlib.error) as error:
@@ -102,29 +112,11 @@ def read_svhn(path: Path) -> tuple[np.ndarray, np.ndarray]:
     return pixels, labels
 
 
-class _ArraysOnly(pickle.Unpickler):
-    """CIFAR is published as pickles. This reads lists, dicts, text and arrays and refuses everything else."""
-
-    def find_class(self, module: str, name: str) -> Any:
-        if (module, name) in (("numpy", "ndarray"), ("numpy", "dtype")):
-            return getattr(np, name)
-        if name == "_reconstruct" and module in ("numpy.core.multiarray", "numpy._core.multiarray"):
-            return _new_array
-        if (module, name) == ("_codecs", "encode"):  # how Python 3 writes bytes for Python 2
-            return _encode
-        raise pickle.UnpicklingError(f"it asks for {module}.{name}")
-
-
-def _new_array(kind: type, shape: tuple[int, ...], dtype: bytes) -> np.ndarray:
-    return np.empty(0, np.uint8)  # the pickle sets shape, type and bytes next
-
-
-def _encode(text: str, encoding: str) -> bytes:
-    return text.encode("latin1")
-
-
 def _unpickled(path: Path, data: bytes) -> Any:
+    """CIFAR is published as pickles: lists, dicts, text and arrays are read, everything else is refused."""
+    from mytorch.pickles import read_arrays
+
     try:
-        return _ArraysOnly(io.BytesIO(data), encoding="latin1").load()
+        return read_arrays(io.BytesIO(data), path.name, encoding="latin1")
     except Exception as error:  # damaged pickles raise nearly anything
         raise Broken(path, error or "damaged") from None

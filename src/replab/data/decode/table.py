@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from replab import files
 from replab.data.decode import cache, folder
 from replab.data.decode.decoded import dataset
 from replab.data.decode.layout import Layout, natural
@@ -33,7 +34,7 @@ def load_csv(path: Path, how: Reading, *, seed: int) -> Dataset:
 def load(rows: Sequence[Mapping[str, Any]], base: Path, name: str, how: Reading, *, seed: int) -> Dataset:
     plan = _plan(rows, name)
     places = {file: base / file for file in plan.files}
-    missing = [file for file, place in places.items() if not place.is_file()]
+    missing = [file for file, place in places.items() if not _is_file(place)]
     if missing:
         listed = ", ".join(missing[: folder.LISTED]) + (" …" if len(missing) > folder.LISTED else "")
         raise DataError(
@@ -44,9 +45,18 @@ def load(rows: Sequence[Mapping[str, Any]], base: Path, name: str, how: Reading,
     key = cache.content([(file, places[file]) for file in plan.files], order)
     found = cache.decoded(
         key,
-        lambda allocate: folder.decode_plan(plan, lambda file: places[file].read_bytes(), base / name, how, allocate),
+        lambda allocate: folder.decode_plan(
+            plan, lambda file: files.read(places[file], folder.LARGEST_MEMBER), base / name, how, allocate
+        ),
     )
     return dataset(name, found, key, seed)
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):  # a name that no file can have
+        return False
 
 
 def _plan(rows: Sequence[Mapping[str, Any]], name: str) -> Layout:
@@ -54,7 +64,7 @@ def _plan(rows: Sequence[Mapping[str, Any]], name: str) -> Layout:
         have = ", ".join(map(str, rows[0])) if rows else "no rows"
         raise DataError(f"{name} must have the columns path and label (and split, if it has one), got {have}")
     for row in rows:
-        if row["path"] in (None, "") or row["label"] in (None, ""):
+        if row["path"] in (None, "") or row["label"] in (None, "") or None in row:
             raise DataError(f"{name}: every row needs a path and a label, got {dict(row)}")
     _refuse_other_tasks(rows, name)
     splits = {str(row.get("split") or "") for row in rows}

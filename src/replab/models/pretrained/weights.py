@@ -18,6 +18,7 @@ from typing import Any
 
 import torch
 
+from replab.backends import torch_file
 from replab.data.normalise import spell
 from replab.errors import ModelError
 from replab.registry import Kind
@@ -82,7 +83,7 @@ def run(where: str) -> Weights:
 
 def from_file(path: Path, origin: str, normalise: str = "", classes: tuple[str, ...] = ()) -> Weights:
     """A file's weights. `origin` is what the user wrote, for messages."""
-    if not path.is_file():
+    if not _is_file(path):
         raise ModelError(
             f"no weights at {origin}: --weights takes a .safetensors or .pth file, or the id or folder of a finished"
             " run"
@@ -91,6 +92,13 @@ def from_file(path: Path, origin: str, normalise: str = "", classes: tuple[str, 
     prefix = _wrapping(state)
     named = {name.removeprefix(prefix): value for name, value in state.items()}
     return Weights(origin, named, digest(path), normalise, classes)
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):  # a name that no file can have
+        return False
 
 
 def _normalisation(record: Any) -> str:
@@ -107,17 +115,17 @@ def digest(path: Path) -> str:
 
 
 def _safetensors(path: Path) -> dict[str, torch.Tensor]:
-    import safetensors
     from safetensors.torch import load_file
 
     try:
         return load_file(path)
-    except (safetensors.SafetensorError, OSError, ValueError) as error:
+    except Exception as error:  # it has its own, and torch's of types it does not know
         raise ModelError(f"{path} is not a whole safetensors file ({_line(error)}); get it again") from None
 
 
 def _pickled(path: Path) -> dict[str, torch.Tensor]:
     try:
+        torch_file.check(path)
         with warnings.catch_warnings(action="ignore"):  # of protocols it does not know, before it refuses them
             found = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # weights_only names the global it will not call; damaged files raise nearly anything

@@ -48,7 +48,7 @@ class Values:
 
     @cached_property
     def metrics(self) -> dict[str, float]:
-        return self._json("metrics.json")
+        return dict(self.record.read_json("metrics.json", {}))
 
     @cached_property
     def environment(self) -> dict[str, Any]:
@@ -140,4 +140,9 @@ class Values:
         return f"{self.chosen.model} on {self.input['data']}"
 
     def _json(self, name: str) -> dict[str, Any]:
+        """Of a file that every finished run has."""
+        if not self.record.has(name):
+            raise RunError(
+                f"run {self.record.id}: {name} is missing; replab verify {self.record.id} says what can be done"
+            )
         return dict(self.record.read_json(name, {}))

@@ -22,12 +22,14 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from replab import files as local
 from replab.errors import RecipeError, UnknownName
 from replab.replication.measures import MEASURES
 from replab.settings.recipe import Recipe
 
 FOLDER = Path(__file__).parent
 FORMAT = 1
+LARGEST = 2**24  # bytes of a pack
 SOURCE_KEYS = ("title", "url", "citation", "licence", "hardware", "searched", "tolerance", "notes", "recipe")
 
 
@@ -114,7 +116,7 @@ def published() -> Published:
 def from_file(path: Path) -> Published:
     """One pack of a user's own, by itself: its ids begin with the file's name."""
     try:
-        return parse({path.stem: path.read_text(encoding="utf-8")})
+        return parse({path.stem: local.read(path, LARGEST).decode()})
     except (OSError, UnicodeDecodeError) as error:
         raise RecipeError(f"a pack is a TOML file, got {path}: {error}; docs/packs.md shows one") from None
 
@@ -147,7 +149,7 @@ def _source(pack: dict[str, Any], name: str) -> dict[str, Any]:
 def _toml(name: str, text: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # RecursionError: nested too deeply
         raise RecipeError(f"the pack {name}.toml is not valid TOML: {error}") from None
 
 
