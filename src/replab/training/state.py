@@ -73,7 +73,7 @@ class State:
     # -- the loop says where it is -----------------------------------------------------------------------------------
 
     def begin_epoch(self, epoch: int) -> int:
-        """Epochs count from 1. → how many of its steps were made before an interruption; the generator is as it was then."""
+        """How many steps of it were made before an interruption, with the generator as it was then. From epoch 1."""
         hold_biases(self.model, epoch)
         if self.average is not None:
             self.average.hide()
