@@ -18,7 +18,7 @@ from replab.errors import RecipeError, RunError
 from replab.models.registry import MODELS
 from replab.models.trust import Trust, allowed, remember
 from replab.records.events import Events
-from replab.records.record import Record, runs_folder
+from replab.records.record import Record, check_writable, runs_folder
 from replab.records.terminal import watchers
 from replab.records.trackers.base import tracker
 from replab.runs.compare import RunList
@@ -56,6 +56,7 @@ def run(
     crew, every = workers if isinstance(workers, Workers) else Workers.asked(workers), seconds(checkpoint_every)
     for name in track:
         tracker.check(name)
+    check_writable(runs_folder(runs))
     silent, events = events is not None, events or Events(*watchers(quiet))
     experiment = prepare(model, data, runs=runs, **settings)
     from replab import pipeline

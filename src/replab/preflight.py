@@ -22,14 +22,16 @@ def requested(
     fast: bool = False,
     trials: int | None = None,
     runs: str | Path | None = None,
+    reads_images: bool = True,
     **settings: Any,
 ) -> Recipe:
     """The recipe with `settings` on top, checked. They are a Recipe's keys: lr=1e-3, params={"dropout": 0.1}.
 
-    Without a recipe, it is the one that the model was published with, or all defaults.
+    Without a recipe, it is the one that the model was published with, or all defaults. `reads_images`: whether images
+    that are neither on disk nor to be downloaded are refused, too.
     """
-    source = recipe or (registry.settings_file(model) if isinstance(model, str) else None)
-    base = source if isinstance(source, Recipe) else Recipe.read(source) if source else Recipe()
+    origin = recipe or (registry.settings_file(model) if isinstance(model, str) else None)
+    base = origin if isinstance(origin, Recipe) else Recipe.read(origin) if origin else Recipe()
     if trials is not None:
         settings["search"] = {**settings.get("search", {}), "trials": trials}
     if "params" in settings:
@@ -46,6 +48,8 @@ def requested(
     wanted = base.replace(**settings)
     by_name = isinstance(model, str) or (model is None and not is_own_recipe(recipe))
     check(wanted, model_by_name=by_name, data_by_name=not live)
+    if reads_images and not live:
+        source.check_reachable(wanted.data)
     return wanted.fast(given(settings)) if fast else wanted
 
 

@@ -15,7 +15,17 @@ import pyte
 def seen(words: list[str], columns: int, cwd, lines: int = 400, code: str = "", timeout: float = 120) -> list[str]:
     """The lines left on the screen by `replab WORDS`, or by Python `code`; no line is longer than the terminal."""
     screen = pyte.Screen(columns, lines)
-    stream = pyte.ByteStream(screen)
+    pyte.ByteStream(screen).feed(sent(words, columns, cwd, lines, code, timeout))
+    return [line.rstrip() for line in "\n".join(screen.display).rstrip().split("\n")]
+
+
+def raw(words: list[str], columns: int, cwd) -> str:
+    """What was sent to the terminal, colours included."""
+    return sent(words, columns, cwd, 400, "", 120).decode()
+
+
+def sent(words: list[str], columns: int, cwd, lines: int, code: str, timeout: float) -> bytes:
+    received = b""
     run = code or "import sys; from replab.cli import main; main()"
     pid, terminal = pty.fork()
     if pid == 0:  # the child: its terminal is the pty
@@ -32,6 +42,6 @@ def seen(words: list[str], columns: int, cwd, lines: int = 400, code: str = "", 
             break
         if not data:
             break
-        stream.feed(data)
+        received += data
     os.waitpid(pid, 0)
-    return [line.rstrip() for line in "\n".join(screen.display).rstrip().split("\n")]
+    return received

@@ -10,7 +10,7 @@ from replab.settings.search import Search
 
 def test_settings_go_on_top_of_a_recipe():
     base = Recipe(model="mlp", lr=0.1, params={"widths": [8]}, search=Search(trials=3, patience=2))
-    asked = requested(None, "mnist", recipe=base, trials=5, params={"depth": 2}, epochs=4)
+    asked = requested(None, "mnist", reads_images=False, recipe=base, trials=5, params={"depth": 2}, epochs=4)
     assert asked == base.replace(
         data="mnist", epochs=4, params={"widths": [8], "depth": 2}, search={"trials": 5, "patience": 2}
     )
@@ -57,7 +57,7 @@ def test_the_recipe_of_a_run_may_name_a_model_file_that_is_gone(tmp_path):
 
 
 def test_a_model_brings_the_recipe_it_was_published_with():
-    found = requested("airbench94")
+    found = requested("airbench94", reads_images=False)
     assert (found.data, found.batch_size, found.epochs, found.optimizer) == ("cifar10", 2000, 8, "spectral")
     assert (found.tta, found.augment) == ("multicrop", ("alternating-flip", "reflect-crop=2"))
     assert requested("airbench94", "digits", epochs=3, size=32).epochs == 3

@@ -9,6 +9,7 @@ import typer
 
 from replab.cli.app import RESULTS, ModelFile, RunName, Runs, TrustOption, app, asked
 from replab.errors import RunError
+from replab.settings.words import count
 
 
 @app.command(rich_help_panel=RESULTS)
@@ -33,7 +34,7 @@ def generate(
 
     images = api.load_run(run, runs, trust=asked(trust)).generate(n, label=class_, seed=seed, model=model)
     write_atomic(out, png(images, side=LARGE))
-    print(f"{len(images)} images: {out}")
+    print(f"{count(len(images), 'image')}: {out}")
 
 
 @app.command(rich_help_panel=RESULTS)

@@ -24,7 +24,7 @@ def show(
     """Print the layers of a model with output shapes, parameters and MACs."""
     from replab import preflight
 
-    wanted = preflight.requested(model, recipe=recipe, **settings)
+    wanted = preflight.requested(model, recipe=recipe, reads_images=False, **settings)
     from replab.data.load import stand_in
     from replab.explain.structure.trace import trace
     from replab.training.prepare import prepare
@@ -61,9 +61,10 @@ def data(
     seed: Annotated[int, typer.Option(metavar="N", help="draws the images of the grid")] = 0,
 ) -> None:
     """Describe a data set: sizes, classes, balance, mean and std, duplicates, and random images with their labels."""
-    from replab.data.source import check
+    from replab.data import source
 
-    check(name)
+    source.check(name)
+    source.check_reachable(name)
     from replab.data.inspect import look, sample
     from replab.data.load import load
     from replab.figures.gallery import grid

@@ -11,6 +11,7 @@ import typer
 from replab.cli.app import LOOK, RUN, LogLevel, Model, Quiet, RecipeFile, app, shown
 from replab.cli.flags import with_settings
 from replab.errors import RecipeError
+from replab.settings.words import count
 
 
 @app.command("lr-find", rich_help_panel=LOOK)
@@ -77,7 +78,7 @@ def transfer(
     rising = transferring.rates(low, high, rates)
     points = transferring.measure(wanted, sizes, rising, shown(quiet, log_level))
     rows = [point.to_dict() for point in points]
-    epochs = "1 epoch" if wanted.epochs == 1 else f"{wanted.epochs} epochs"
+    epochs = count(wanted.epochs or 0, "epoch")
     save(draw(rows, f"{model} on {wanted.data}, {epochs}"), out)
     out.with_suffix(".json").write_text(json.dumps(rows, indent=1) + "\n")
     check = transferring.coordinate_check(wanted, sizes)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from replab import files
 from replab.errors import DataError
@@ -44,3 +45,12 @@ def check(name_or_path: str) -> None:
     if "/" in name_or_path or "\\" in name_or_path or path.suffix.lower() == ".zip":
         raise DataError(f"no folder or zip of images at {name_or_path}; replab datasets lists the named ones")
     source.check(name_or_path)
+
+
+def check_reachable(name: str) -> None:
+    """Refuse a published set that is neither on disk nor to be downloaded from here."""
+    entry: Any = source.get(name) if name in source.names() else None
+    if hasattr(entry, "forms"):
+        from replab.data.decode import reach
+
+        reach.check(name, [form.files for form in entry.forms], entry.hosts)

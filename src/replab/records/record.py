@@ -9,6 +9,7 @@ import itertools
 import os
 import re
 import shutil
+import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -174,6 +175,19 @@ def _own_folder(runs: Path, name: str) -> Path:
 def runs_folder(runs: str | Path | None = None) -> Path:
     """Where runs are kept: as given, $REPLAB_RUNS, or ./runs."""
     return Path(runs or os.environ.get("REPLAB_RUNS") or "runs")
+
+
+def check_writable(runs: Path) -> None:
+    """Refuse a folder that cannot be made or written to, long before a run's first file. Nothing is left there."""
+    there = next((place for place in (runs.absolute(), *runs.absolute().parents) if place.exists()), runs)
+    if not there.is_dir():
+        raise RunError(f"cannot write runs to {runs}: {there} is a file; --runs FOLDER names another")
+    try:
+        Path(tempfile.mkdtemp(prefix=".replab-", dir=there)).rmdir()  # the only way to know: rights, quotas, odd disks
+    except OSError as error:
+        raise RunError(
+            f"cannot write runs to {runs}: {there}: {error.strerror or error}; --runs FOLDER names another"
+        ) from None
 
 
 def find(run: str | Path, runs: Path) -> Path:

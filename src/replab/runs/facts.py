@@ -42,7 +42,8 @@ def _steps(values: Values) -> list[tuple[str, str]]:
     chosen, trials = values.chosen, values.trials
     lines = []
     if chosen.unfreeze_every:
-        lines.append(("unfreezing", f"the head alone, then one more stage every {chosen.unfreeze_every} epochs"))
+        epochs = "epoch" if chosen.unfreeze_every == 1 else f"{chosen.unfreeze_every} epochs"
+        lines.append(("unfreezing", f"the head alone, then one more stage every {epochs}"))
     return [
         *lines,
         ("learning rate", f"{chosen.lr:.4g}" + (f" (from {count(len(trials), 'trial')})" if trials else " (given)")),

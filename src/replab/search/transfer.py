@@ -14,7 +14,7 @@ from replab.errors import RecipeError
 from replab.models.adapt import mup
 from replab.records.events import Events
 from replab.settings.recipe import Recipe
-from replab.settings.words import duration
+from replab.settings.words import count, duration
 from replab.training import cost
 from replab.training.experiment import Experiment
 from replab.training.loop import Diverged
@@ -71,7 +71,8 @@ def measure(
     base = prepare(recipe)
     train, validation = split_for_search(base.data.train, recipe.search, recipe.seed)
     events.message(
-        f"cost: {len(WAYS) * len(widths) * len(wanted)} trainings of {recipe.epochs} epochs on {len(train):,} images,"
+        f"cost: {len(WAYS) * len(widths) * len(wanted)} trainings of {count(recipe.epochs or 0, 'epoch')} on"
+        f" {count(len(train), 'image')},"
         f" about {duration(estimate(base, widths, len(wanted)))} (measured on a few batches at each width)"
     )
     for way in WAYS:

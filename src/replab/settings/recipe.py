@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 import tomllib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -237,7 +238,7 @@ class Recipe:
         except ValueError as error:  # TOML's own, and numbers of thousands of digits
             raise RecipeError(f"{where or 'the recipe'} is not valid TOML: {error}") from None
         except ReplabError as error:
-            raise (RecipeError(f"{where}: {error}") if where else error) from None
+            raise (RecipeError(f"{where}{line_of(text, str(error))}: {error}") if where else error) from None
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Recipe:
@@ -258,6 +259,20 @@ class Recipe:
         except (OSError, ValueError) as error:
             raise RecipeError(f"cannot read the recipe {path}: {getattr(error, 'strerror', None) or error}") from None
         return cls.from_toml(text, str(path))
+
+
+def line_of(text: str, message: str) -> str:
+    """`, line N`: where the TOML text has the key that a message is about; empty where it has none."""
+    flags = {declared.flag: declared.key for declared in all_settings()}
+    places, table = dict[str, int](), ""
+    for number, line in enumerate(text.splitlines(), 1):
+        if header := re.match(r"\s*\[([\w.]+)\]", line):
+            table = f"{header[1]}."
+            places.setdefault(header[1], number)
+        elif key := re.match(r"\s*[\"']?([\w.-]+)[\"']?\s*=", line):
+            places.setdefault(table + key[1], number)
+    words = [flags.get(word, word) for word in re.findall(r"--[\w-]+|[\w.]+", message)]
+    return next((f", line {places[word]}" for word in words if word in places), "")
 
 
 def all_settings() -> list[Setting]:

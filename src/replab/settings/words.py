@@ -11,6 +11,15 @@ def duration(seconds: float) -> str:
     return f"{minutes}m{rest:02d}s" if minutes < 60 else f"{minutes // 60}h{minutes % 60:02d}m"
 
 
+def size(count: float) -> str:
+    """1.2 GB, 340 MB, 12 kB."""
+    for unit in ("B", "kB", "MB", "GB"):
+        if count < 1000:
+            return f"{count:.0f} {unit}" if unit in ("B", "kB") else f"{count:.1f} {unit}"
+        count /= 1000
+    return f"{count:.1f} TB"
+
+
 def count(n: int, noun: str) -> str:
     """1 epoch, 2 epochs, 1,000 epochs."""
     return f"{n:,} {noun}" + ("" if n == 1 else "s")

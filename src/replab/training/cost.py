@@ -16,7 +16,7 @@ from replab.errors import ModelError
 from replab.models.adapt import freezing
 from replab.settings.recipe import Recipe
 from replab.settings.searched import searched, wanted_trials
-from replab.settings.words import count, duration
+from replab.settings.words import count, duration, size
 from replab.training import loop
 from replab.training.experiment import Experiment
 
@@ -128,10 +128,10 @@ def _seconds_per_image(experiment: Experiment, model: Any, recipe: Recipe) -> fl
 
 def _where(data: Dataset) -> str:
     """Which way images come into memory, as data/mapped.py decided."""
-    size = f"{(data.train.pixels.nbytes + data.test.pixels.nbytes) / 1e9:.3g} GB"
+    total = size(data.train.pixels.nbytes + data.test.pixels.nbytes)
     if isinstance(data.train.pixels, Mapped):
-        return f"{size} of images stay on disk and are read by batch"
-    return f"{size} of images in memory"
+        return f"{total} of images stay on disk and are read by batch"
+    return f"{total} of images in memory"
 
 
 def searches(experiment: Experiment) -> bool:

@@ -37,14 +37,20 @@ def prepare(
     recipe: Recipe,
     model: str | Callable[..., Any] | None = None,
     data: Dataset | None = None,
+    *,
+    reopened: bool = False,
 ) -> Experiment:
-    """Everything a run needs, checked. `data`: the images themselves, where the recipe cannot load them by name."""
+    """Everything a run needs, checked. `data`: the images themselves, where the recipe cannot load them by name.
+
+    `reopened`: of a run that is there, made when rules may have been fewer.
+    """
     recipe = heads.settle(recipe)
     backend = backends.get(recipe.backend, recipe.precision)
     device = backends.pick_device(recipe.device, recipe.backend)
     source = loader.find(model if model is not None else recipe.model, backend)
     data = _loaded(recipe) if data is None else data
-    check_fits(parse((*recipe.augment, *recipe.augmented_copy.split(","))), data.spec.height, data.spec.width)
+    if not reopened:
+        check_fits(parse((*recipe.augment, *recipe.augmented_copy.split(","))), data.spec.height, data.spec.width)
     task = tasks.make(recipe, data.spec, backend.lib, source.build)
     _check_labels(recipe, task, data)
     check_space(recipe, loader.parameters(source))
@@ -146,7 +152,9 @@ def reopen(
     recipe = record.recipe()
     if record.has("model.safetensors"):  # trained: what it began with is not needed again
         recipe = recipe.replace(pretrained=False, weights="")
-    experiment = prepare(recipe, allowed(recipe.model, record, trust, notice) if model is None else model, data)
+    experiment = prepare(
+        recipe, allowed(recipe.model, record, trust, notice) if model is None else model, data, reopened=True
+    )
     initial = experiment.initial
     if initial is not None and seen.get("weights_sha256") not in (None, initial.sha256):
         raise RunError(f"{initial.origin} is not the file run {record.id} began with; start a new run")

@@ -386,6 +386,9 @@ def test_a_runs_folder_that_cannot_be(refuses, tmp_path, monkeypatch):
     for runs in (tmp_path / "file", tmp_path / "file" / "deeper"):
         assert f"cannot write runs to {runs}" in refuses(*words, runs=runs)
         assert "--runs FOLDER names another" in refuses(*words, runs=runs)
+    with monkeypatch.context() as patch:  # before anything is loaded or measured
+        patch.setattr("replab.api.prepare", lambda *_, **__: pytest.fail("images were read first"))
+        assert "cannot write runs to" in refuses(*words, runs=tmp_path / "file")
 
     def full(*_):
         raise OSError(errno.ENOSPC, "No space left on device")

@@ -39,7 +39,7 @@ REFUSALS = {  # command → the whole line, or its beginning
     "run mlp --device tpu": "device must be auto, cpu, cuda, cuda:N or mps, got 'tpu'; the default is auto",
     "run mlp --normalise often": "normalise must be dataset, half,",
     "run mlp --augmented-copy flp --lr 1 --epochs 1": "no augmentation named 'flp'. Did you mean 'flip'?",
-    "run --recipe bad.toml": "bad.toml: no recipe key named 'epoch'. Did you mean 'epochs'?",
+    "run --recipe bad.toml": "bad.toml, line 1: no recipe key named 'epoch'. Did you mean 'epochs'?",
     "run --recipe none.toml": "cannot read the recipe none.toml: No such file or directory",
     "run mlp --log-level loud": "no log level named 'loud'. (--log-level takes error, warning, info, debug)",
     "run mlp --track cvs": "no tracker named 'cvs'. Did you mean 'csv'?",

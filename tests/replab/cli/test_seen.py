@@ -1,9 +1,10 @@
 """What a person sees in a terminal of 60, 80 and 120 columns: tables that drop columns, bars that stay readable."""
 
+import re
 import shutil
 
 import pytest
-from seen import seen
+from seen import raw, seen
 
 WIDTHS = (60, 80, 120)
 
@@ -79,3 +80,20 @@ def test_a_report_goes_on_below_itself(desk):
     begins = next(i for i, line in enumerate(lines) if line.startswith("chosen by "))
     assert lines[begins + 1].startswith(" " * lines[begins].index("validation"))
     assert "next: replab predict " in "\n".join(lines)
+
+
+COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+
+
+@pytest.mark.parametrize("words", [["runs"], ["leaderboard"], ["--help"], ["run", "--help"], ["run", "nosuch"]])
+def test_no_color_is_obeyed(desk, words, monkeypatch):
+    """In a terminal, where colours would be used; bold and underlined are no colours, and none of them is needed."""
+    given = words if words[-1] in ("--help", "nosuch") else [*words, "--runs", "runs"]
+    monkeypatch.setenv("NO_COLOR", "1")
+    codes = {code for found in COLOUR.findall(raw(given, 80, desk)) for code in found[2:-1].split(";")}
+    assert not {code for code in codes if code.isdigit() and 30 <= int(code) % 60 <= 49}
+
+
+def test_without_no_color_help_has_colours(desk, monkeypatch):
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    assert COLOUR.search(raw(["run", "--help"], 80, desk))

@@ -121,8 +121,8 @@ def test_a_whole_run_has_the_same_numbers(monkeypatch, tmp_path):
     (weights, *numbers), (other, *others) = found
     assert numbers == others
     assert all(np.array_equal(weights[name], other[name]) for name in weights)
-    assert heard.costs[0].endswith("GB of images in memory")
-    assert heard.costs[1].endswith("GB of images stay on disk and are read by batch")
+    assert heard.costs[0].endswith("kB of images in memory")
+    assert heard.costs[1].endswith("kB of images stay on disk and are read by batch")
 
 
 @pytest.mark.parametrize("model", ["cnn", "mlp"])

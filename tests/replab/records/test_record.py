@@ -16,7 +16,7 @@ import torch
 
 from replab import api
 from replab.errors import FileError, ReplabError, RunError
-from replab.records.record import MARK, Record
+from replab.records.record import MARK, Record, check_writable
 from replab.records.trial import Trial
 from replab.report import terminal
 from replab.report import write as report
@@ -259,3 +259,19 @@ def test_the_mark_is_what_makes_a_run(tmp_path):
     record = new(tmp_path)
     assert json.loads(record.read_text("environment.json"))["kind"] == MARK
     shutil.rmtree(record.folder)
+
+
+def test_a_folder_that_cannot_be_written_is_known_before_it_is_made(tmp_path, monkeypatch):
+    check_writable(tmp_path / "not" / "yet")
+    assert not list(tmp_path.iterdir())
+    (tmp_path / "file").write_text("in the way")
+    for place in (tmp_path / "file", tmp_path / "file" / "runs"):
+        with pytest.raises(RunError, match=r"is a file; --runs FOLDER names another"):
+            check_writable(place)
+
+    def read_only(*_, **__):
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    monkeypatch.setattr("tempfile.mkdtemp", read_only)
+    with pytest.raises(RunError, match=r"Read-only file system; --runs FOLDER names another"):
+        check_writable(tmp_path)

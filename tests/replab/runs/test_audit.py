@@ -12,6 +12,7 @@ from replab import api
 from replab.data.images import Images, ImageSpec
 from replab.data.inspect import compare_halves
 from replab.data.load import load
+from replab.errors import RecipeError
 from replab.pipeline import unsteadiness
 from replab.records.events import Events
 from replab.runs import audit, retest
@@ -105,6 +106,15 @@ def test_retest_trains_the_neighbours_and_never_sees_test_images(a_run):
     found = retest.retest(a_run, ready, Events())
     assert [round(r.lr / a_run.chosen.lr, 3) for r in found] == [0.333, 1.0, 3.0]
     assert all(math.isfinite(r.loss) and r.error > 0 for r in found)
+
+
+def test_a_run_from_before_a_rule_is_reopened(a_run, monkeypatch):
+    """An augmentation as large as the image is refused in a new run, not in one that was made with it."""
+    old = a_run.record.recipe().replace(augment=("crop=99",))
+    monkeypatch.setattr(type(a_run.record), "recipe", lambda record: old)
+    assert setup.reopen(a_run.record).recipe.augment == ("crop=99",)
+    with pytest.raises(RecipeError, match="the pad must be below 8 pixels"):
+        setup.prepare(old)
 
 
 def test_the_retest_sentence_knows_both_answers():

@@ -52,7 +52,9 @@ def test_a_recipe_without_batches_is_searched_as_it_was():
 
 
 def test_a_newer_format_is_refused_in_one_line():
-    with pytest.raises(RecipeError, match=rf"^r.toml: format must be from 1 to {FORMAT}, got 99; a newer replab"):
+    with pytest.raises(
+        RecipeError, match=rf"^r.toml, line 1: format must be from 1 to {FORMAT}, got 99; a newer replab"
+    ):
         Recipe.from_toml("format = 99\nunheard_of = 3", "r.toml")
     with pytest.raises(RecipeError, match="got 'two'"):
         Recipe.from_toml("format = 'two'")
@@ -164,3 +166,21 @@ def test_derived_seeds_differ():
     assert len(seeds) == 3 * 6
     assert all(0 <= seed < 2**63 for seed in seeds)
     assert derive_seed(3407, 1, 2) == derive_seed(3407, 1, 2)
+
+
+@pytest.mark.parametrize(
+    ("toml", "line"),
+    [
+        ("model = 'mlp'\n\nlr = -1", 3),
+        ("model = 'mlp'\n[search]\ntrials = 'x'", 3),
+        ("lr = 1e-3\n[search]\n# a remark\nlr = [3, 2]", 4),
+        ("schedul = 'cosine'", 1),
+        ("seed = 1\nschedule = 'cosine'", 2),
+        ("seed = 1\n[search]\nbogus = 2", 3),
+        ("seed = 1\nlr = = 2\nseed = 2", 2),
+    ],
+)
+def test_a_bad_value_is_found_by_its_line(tmp_path, toml, line):
+    (tmp_path / "bad.toml").write_text(toml)
+    with pytest.raises(ReplabError, match=rf"bad\.toml.*line {line}\b"):
+        Recipe.read(tmp_path / "bad.toml")

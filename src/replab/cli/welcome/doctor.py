@@ -15,6 +15,7 @@ import typer
 from replab import files
 from replab.cli.app import LOOK, Runs, app
 from replab.cli.printing import print_pairs
+from replab.settings.words import size as written
 
 MADE_AGAIN = ("decoded", "features")  # kinds of cache that cost time, not a download
 OPTIONAL = {  # package → what it adds
@@ -119,12 +120,3 @@ def size(path: Path) -> int:
         return sum(inner.stat().st_size for inner in path.rglob("*") if inner.is_file() and not inner.is_symlink())
     except OSError:
         return 0
-
-
-def written(count: float) -> str:
-    """1.2 GB, 340 MB, 12 kB"""
-    for unit in ("B", "kB", "MB", "GB"):
-        if count < 1000:
-            return f"{count:.0f} {unit}" if unit in ("B", "kB") else f"{count:.1f} {unit}"
-        count /= 1000
-    return f"{count:.1f} TB"

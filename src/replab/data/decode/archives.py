@@ -26,6 +26,7 @@ from replab.data.decode.published_files import (
     read_idx_pair,
     read_members,
 )
+from replab.data.decode.reach import absent
 from replab.data.images import Dataset
 from replab.errors import DataError
 
@@ -154,10 +155,7 @@ def _download(name: str, form: Form, torchvision_name: str, root: Path, problem:
             files.rename(part / filename, root / file)
     except (OSError, RuntimeError) as error:  # URLError is an OSError
         reason = " ".join(str(error).split())
-        raise DataError(
-            f"{name}: {problem or 'it is not'} in {root}, and it cannot be downloaded ({reason});"
-            f" put {', '.join(form.files)} there, or use --data digits"
-        ) from None
+        raise DataError(absent(name, form.files, problem or "it is not", reason)) from None
     finally:
         if part is not None:
             shutil.rmtree(part, ignore_errors=True)

@@ -22,10 +22,12 @@ def binary_forms(folder: str = BINARY, archive: str = "cifar-10-binary.tar.gz") 
     return archives.cifar_binary_forms(folder, archive, [f"{b}.bin" for b in BATCHES], "test_batch.bin")
 
 
-@source(shape=(3, 32, 32), classes=10)
+FORMS = [*binary_forms(), *python_forms()]  # the last form is the one that is downloaded
+
+
+@source(shape=(3, 32, 32), classes=10, forms=FORMS, hosts=("https://www.cs.toronto.edu",))
 def cifar10(*, size: int | None, seed: int) -> Dataset:
-    forms = [*binary_forms(), *python_forms()]  # the last form is the one that is downloaded
-    return archives.load("cifar10", forms, "CIFAR10", size, CONSTANTS)
+    return archives.load("cifar10", FORMS, "CIFAR10", size, CONSTANTS)
 
 
 def is_at(path: Path) -> bool:

@@ -7,9 +7,9 @@ from replab.data.images import Dataset
 from replab.data.source import source
 
 CONSTANTS = ((0.5071, 0.4865, 0.4409), (0.2673, 0.2564, 0.2762))
+FORMS = archives.cifar_forms("cifar-100-python", "cifar-100-python.tar.gz", ["train"], "test", "meta", "fine_label")
 
 
-@source(shape=(3, 32, 32), classes=100)
+@source(shape=(3, 32, 32), classes=100, forms=FORMS, hosts=("https://www.cs.toronto.edu",))
 def cifar100(*, size: int | None, seed: int) -> Dataset:
-    forms = archives.cifar_forms("cifar-100-python", "cifar-100-python.tar.gz", ["train"], "test", "meta", "fine_label")
-    return archives.load("cifar100", forms, "CIFAR100", size, CONSTANTS)
+    return archives.load("cifar100", FORMS, "CIFAR100", size, CONSTANTS)

@@ -7,9 +7,10 @@ from replab.data.images import Dataset
 from replab.data.source import source
 
 CLOTHES = "T-shirt/top|Trouser|Pullover|Dress|Coat|Sandal|Shirt|Sneaker|Bag|Ankle boot"
+FORMS = archives.idx_forms("FashionMNIST", tuple(CLOTHES.split("|")))
+HOST = "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com"
 
 
-@source(shape=(1, 28, 28), classes=10)
+@source(shape=(1, 28, 28), classes=10, forms=FORMS, hosts=(HOST,))
 def fashion_mnist(*, size: int | None, seed: int) -> Dataset:
-    forms = archives.idx_forms("FashionMNIST", tuple(CLOTHES.split("|")))
-    return archives.load("fashion-mnist", forms, "FashionMNIST", size, ((0.2860,), (0.3530,)))
+    return archives.load("fashion-mnist", FORMS, "FashionMNIST", size, ((0.2860,), (0.3530,)))

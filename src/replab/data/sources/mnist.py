@@ -6,8 +6,9 @@ from replab.data.decode import archives
 from replab.data.images import Dataset
 from replab.data.source import source
 
+FORMS = archives.idx_forms("MNIST", tuple(map(str, range(10))))
 
-@source(shape=(1, 28, 28), classes=10)
+
+@source(shape=(1, 28, 28), classes=10, forms=FORMS, hosts=("https://ossci-datasets.s3.amazonaws.com",))
 def mnist(*, size: int | None, seed: int) -> Dataset:
-    classes = tuple(map(str, range(10)))
-    return archives.load("mnist", archives.idx_forms("MNIST", classes), "MNIST", size, ((0.1307,), (0.3081,)))
+    return archives.load("mnist", FORMS, "MNIST", size, ((0.1307,), (0.3081,)))

@@ -7,12 +7,14 @@ from replab.data.decode.published_files import read_svhn
 from replab.data.images import Dataset
 from replab.data.source import source
 
-
-@source(shape=(3, 32, 32), classes=10)
-def svhn(*, size: int | None, seed: int) -> Dataset:
-    classes = tuple(map(str, range(10)))
-    form = archives.Form(
+FORMS = [
+    archives.Form(
         ("train_32x32.mat", "test_32x32.mat"),
-        lambda paths: (*read_svhn(paths[0]), *read_svhn(paths[1]), classes),
+        lambda paths: (*read_svhn(paths[0]), *read_svhn(paths[1]), tuple(map(str, range(10)))),
     )
-    return archives.load("svhn", [form], "SVHN", size, None)
+]
+
+
+@source(shape=(3, 32, 32), classes=10, forms=FORMS, hosts=("http://ufldl.stanford.edu",))
+def svhn(*, size: int | None, seed: int) -> Dataset:
+    return archives.load("svhn", FORMS, "SVHN", size, None)

@@ -2,7 +2,10 @@
 
 import os
 import pickle
+import subprocess
+import sys
 from pathlib import Path
+from threading import Event
 from urllib.error import URLError
 
 import numpy as np
@@ -17,7 +20,9 @@ from published_fakes import (
     write_svhn,
 )
 
+from replab.data import source
 from replab.data.decode import archives as torchvision_sets
+from replab.data.decode import reach
 from replab.data.load import load
 from replab.data.sources.cifar10 import CONSTANTS as CIFAR10_CONSTANTS
 from replab.errors import DataError
@@ -192,3 +197,44 @@ def test_addresses_are_torchvisions():
     urls, md5 = torchvision_sets.addresses("CIFAR10")["cifar-10-python.tar.gz"]
     assert urls[0].endswith("cifar-10-python.tar.gz")
     assert len(md5) == 32
+
+
+def test_absent_data_without_network_is_refused_before_torch(root):
+    """In a process of its own: what is imported there is asked."""
+    script = """
+import socket, sys
+from time import perf_counter
+
+def unreachable(*args):
+    raise socket.gaierror(-2, "Name or service not known")
+
+socket.create_connection = unreachable
+from replab import preflight
+from replab.errors import DataError
+for name in ("mnist", "fashion-mnist", "cifar10", "cifar100", "svhn"):
+    try:
+        preflight.requested("mlp", name)
+        raise SystemExit(f"{name} was not refused")
+    except DataError as error:
+        assert "it cannot be downloaded (no connection to" in str(error), error
+        assert "--data digits" in str(error), error
+preflight.requested("mlp", "cifar10", reads_images=False)  # a model is shown without the images
+assert "torch" not in sys.modules and "torchvision" not in sys.modules
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_name_server_that_is_silent_is_not_waited_for(monkeypatch):
+    monkeypatch.setattr(reach, "PATIENCE", 0.05)
+    monkeypatch.setattr(reach.socket, "create_connection", lambda *_: Event().wait(1))
+    assert reach.obstacle("https://example.org") == "no answer from example.org in 0.05 s"
+
+
+def test_a_set_on_disk_needs_no_network(root, monkeypatch):
+    monkeypatch.setattr(reach, "obstacle", lambda address: "no network")
+    write_mnist(root)
+    source.check_reachable("mnist")
+    source.check_reachable("digits")
+    with pytest.raises(DataError, match="cannot be downloaded"):
+        source.check_reachable("svhn")
