@@ -13,7 +13,6 @@ from replab.data import inspect
 from replab.data.batches import Batches
 from replab.data.images import Images
 from replab.data.normalise import normalisation
-from replab.data.split import split_for_search
 from replab.errors import RunError
 from replab.explain import inside
 from replab.explain.structure.trace import trace
@@ -21,22 +20,16 @@ from replab.figures.samples import png
 from replab.records import journal
 from replab.records.events import Events
 from replab.records.record import Record
-from replab.records.trial import Trial
 from replab.records.values import examples
 from replab.records.values.answers import most_confident_mistakes, surety
-from replab.records.watching.numbers import spelled
 from replab.report import write as report
-from replab.search.allowance import Allowance
-from replab.search.choice import best
+from replab.search.decide import choose
 from replab.search.engines.base import Workers
-from replab.search.hire import ALONE, hire
-from replab.search.trials import search
-from replab.search.work import Work
+from replab.search.hire import ALONE
 from replab.settings.recipe import Recipe
-from replab.settings.searched import apply, wanted_trials
 from replab.settings.words import count, duration
 from replab.tasks import samples
-from replab.training.cost import Cost, peak_memory, searches
+from replab.training.cost import Cost, peak_memory
 from replab.training.evaluate import Evaluation, evaluate
 from replab.training.experiment import Experiment
 
@@ -94,7 +87,7 @@ def _stages(
     clock = Clock(record, experiment.recipe.budget)
     learner = experiment.learner(events)
     compute_features(record, learner, experiment, events)
-    recipe = choose(record, learner, cost, clock, events, workers)
+    recipe = choose(record, learner, cost, clock.left(), events, workers)
     train(record, learner, recipe, clock, events, checkpoint_every)
     evaluate_trained(record, experiment, learner, recipe, events)
     report.write(record)
@@ -136,74 +129,6 @@ def describe_input(experiment: Experiment) -> dict[str, Any]:
     }
 
 
-def choose(
-    record: Record, learner: Experiment, cost: Cost, clock: Clock, events: Events, workers: Workers = ALONE
-) -> Recipe:
-    """The recipe with everything decided: by search where something was left open. Written once, as chosen.toml."""
-    if record.has("chosen.toml"):
-        return record.chosen()
-    recipe, cuts, trials = learner.recipe, [], list[Trial]()
-    allowance = afford(record, learner, cost, clock)
-    if searches(learner):
-        trials = run_search(record, learner, allowance, events, workers)
-        pick = best(trials, recipe.search.choose)
-        recipe = apply(recipe, pick.params).replace(epochs=recipe.epochs or pick.best_epoch)
-        wanted = wanted_trials(learner.recipe)
-        if len(trials) < wanted:
-            cuts.append(f"the budget ended the search after {len(trials)} of {wanted} trials")
-        values, epochs = spelled(pick.params) or "as given", count(pick.best_epoch, "epoch")
-        events.message(f"search: chose trial {pick.number + 1} of {len(trials)}: {values}, {epochs}")
-    last = recipe.last_epoch
-    assert last is not None
-    affordable = allowance.affordable(trials, last)
-    if affordable < last:
-        cuts.append(f"the budget cut the training from {last} to {count(affordable, 'epoch')}")
-        recipe = recipe.replace(**{"stop_after" if recipe.stop_after else "epochs": affordable})
-    record.write_json("cuts.json", cuts)
-    record.write_text("chosen.toml", recipe.to_toml())
-    return recipe
-
-
-def afford(record: Record, learner: Experiment, cost: Cost, clock: Clock) -> Allowance:
-    """What the budget pays for, decided when the search begins and kept: a resumed run goes by the same."""
-    if clock.budget is None:
-        return Allowance()
-    if not record.has("allowance.json"):
-        costs = (cost.epoch_seconds, cost.trial_epoch_seconds, learner.recipe.last_epoch)
-        record.write_json("allowance.json", Allowance(clock.left(), *costs).to_dict())
-    return Allowance(**record.read_json("allowance.json", {}))
-
-
-def run_search(
-    record: Record, learner: Experiment, allowance: Allowance, events: Events, workers: Workers = ALONE
-) -> list[Trial]:
-    """Every trial the recipe asks for, or as many as leave time to train; each is written when those before it are."""
-    trials, asked = record.trials(), learner.recipe
-    work = Work(learner, *split_for_search(learner.data.train, asked.search, asked.seed))
-    sizes = {"train_images": len(work.train), "validation_images": len(work.validation)}
-    record.write_json("split.json", sizes)
-    told, total = perf_counter(), wanted_trials(asked)
-    engine = hire(work, workers)
-    try:
-        for trial, seconds, where in search(
-            asked,
-            engine,
-            trials,
-            asked=record.read_json("asked.json", None),
-            remember=lambda batch: record.write_json("asked.json", batch),
-            allowance=allowance,
-            events=events,
-        ):
-            trials.append(trial)
-            record.write_trials(trials)
-            facts = {key: getattr(trial, key) for key in ("number", "state", "value", "params", "best_epoch")}
-            elapsed, told = perf_counter() - told, perf_counter()  # trials side by side take less than their sum
-            events.tell("trial", total=total, seconds=seconds, elapsed=elapsed, where=where, **facts)
-    finally:
-        engine.close()
-    return trials
-
-
 def train(
     record: Record,
     learner: Experiment,
@@ -225,7 +150,7 @@ def train(
         values, rows = saved  # a row without its checkpoint is made again
         state.restore(values)
     state.keep, state.every = lambda: record.write_checkpoint(state.values(), rows, lib.save), checkpoint_every
-    watch = {"test": learner.data.test}
+    watch = {"test": learner.data.test} if recipe.test_curve else {}
     for row, times in learner.fit(model, recipe, watch=watch, state=state, first_epoch=len(rows) + 1, events=events):
         rows.append(row)
         record.write_lines("epochs.jsonl", rows)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from replab.data import source
 from replab.data.source import LIVE
-from replab.errors import RunError
+from replab.errors import RecipeError, RunError
 from replab.models import registry
 from replab.settings.choices import augmentation
-from replab.settings.recipe import Recipe
+from replab.settings.recipe import DEFAULT, Recipe
 
 
 def requested(
@@ -27,11 +28,17 @@ def requested(
 ) -> Recipe:
     """The recipe with `settings` on top, checked. They are a Recipe's keys: lr=1e-3, params={"dropout": 0.1}.
 
-    Without a recipe, it is the one that the model was published with, or all defaults. `reads_images`: whether images
+    Without a recipe, it is the one that the model was published with, or that of the protocol. `reads_images`: whether images
     that are neither on disk nor to be downloaded are refused, too.
     """
-    origin = recipe or (registry.settings_file(model) if isinstance(model, str) else None)
-    base = origin if isinstance(origin, Recipe) else Recipe.read(origin) if origin else Recipe()
+    named = settings.pop("protocol", None)
+    if named is not None and recipe is not None:
+        raise RecipeError(f"a recipe file has its own protocol, got --protocol {named} too; leave one of them out")
+    origin = recipe or (registry.settings_file(model) if isinstance(model, str) and named is None else None)
+    base = origin if isinstance(origin, Recipe) else Recipe.read(origin) if origin else None
+    base = base or Recipe.of_protocol(named or os.environ.get("REPLAB_PROTOCOL") or DEFAULT)
+    if settings.get("epochs") is not None:
+        settings.setdefault("epochs_at_10k", None)
     if trials is not None:
         settings["search"] = {**settings.get("search", {}), "trials": trials}
     if "params" in settings:

@@ -2,7 +2,7 @@
 
 from hypothesis import strategies as st
 
-from replab.settings.choices import BACKENDS, CHOOSE, LOSSES, OPTIMIZERS, SCHEDULES, names
+from replab.settings.choices import BACKENDS, CHOOSE, LOSSES, OPTIMIZERS, PROTOCOLS, SCHEDULES, names
 from replab.settings.recipe import Recipe
 from replab.settings.search import Search
 from replab.settings.values import NUMBER, RANGE, SWITCH, TABLE, TEXT, TIME, WHOLE, WORDS
@@ -11,7 +11,7 @@ SPECIAL = {"normalise": "half", "device": "cuda:1", "search.lr": (1e-4, 1e-2)}
 ALSO = {  # what a value needs beside it
     "schedule": {"epochs": 2}, "augmented_copy": {"lr": 1e-3, "epochs": 2}, "head": {"freeze": True},
     "stop_after": {"epochs": 4}, "average_decay": {"average": "ema"},
-    "fit": {"size": 8},
+    "fit": {"size": 8}, "search.method": {"epochs": 2},
 }  # fmt: skip
 
 
@@ -29,6 +29,8 @@ def another_value(declared):
 
 
 def with_value(declared, value):
+    if declared.key == "protocol" and value in PROTOCOLS:
+        return Recipe.of_protocol(value)
     table = {"search": {declared.name: value}} if declared.key.startswith("search.") else {declared.name: value}
     return Recipe().replace(**ALSO.get(declared.key, {}), **table)
 

@@ -68,6 +68,8 @@ def transfer(
             f" got --widths {widths} --rates {rates} --low {low:g} --high {high:g}"
         )
     sizes = [int(word) for word in widths.split(",")]
+    if recipe is None:
+        settings.setdefault("protocol", "plain")  # a constant rate: what is compared is the rate itself
     wanted = preflight.requested(model, recipe=recipe, lr=low, **settings)
     wanted = wanted.replace(epochs=wanted.epochs or 3, search={"fraction": 1.0} if wanted.limit else {})
     from replab.figures.style import save

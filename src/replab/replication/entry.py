@@ -94,6 +94,6 @@ def identity(recipe: Recipe) -> str:
     """
     default, values = dataclasses.asdict(Recipe.from_dict({})), dataclasses.asdict(recipe)
     values["search"] = {k: v for k, v in values["search"].items() if v != default["search"][k]}
-    deciding = {k: v for k, v in values.items() if k != "device" and v != default[k] and v != {}}
+    deciding = {k: v for k, v in values.items() if k not in ("device", "protocol") and v != default[k] and v != {}}
     deciding["data"] = Path(recipe.data).name.removesuffix(".zip")  # the name of its Dataset
     return sha256(json.dumps(deciding, sort_keys=True).encode()).hexdigest()[:16]

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 from replab import tasks
 from replab.records.values import Values
 from replab.settings.recipe import Recipe
-from replab.settings.rules import FITTED_HEADS
+from replab.settings.rules import AUTO, FITTED_HEADS
 from replab.settings.words import count, duration
 
 CONVERGED = 1e-6  # largest entry of the gradient at which a fitted logistic regression has converged
 SHOWN = (  # settings with a line of their own
     "model", "params", "data", "seed", "batch_size", "optimizer", "lr", "epochs", "schedule", "unfreeze_every", "head",
-    "neighbours", "metric", "backend", "device", "search.batch", "search.threads",
+    "neighbours", "metric", "backend", "device", "search.batch", "search.threads", "epochs_at_10k", "test_curve",
 )  # fmt: skip
 STAGES = ("features", "search", "train", "evaluate")
 
@@ -39,18 +40,37 @@ def _head(values: Values) -> list[tuple[str, str]]:
 
 
 def _steps(values: Values) -> list[tuple[str, str]]:
-    chosen, trials = values.chosen, values.trials
-    lines = []
+    chosen, lines = values.chosen, []
     if chosen.unfreeze_every:
         epochs = "epoch" if chosen.unfreeze_every == 1 else f"{chosen.unfreeze_every} epochs"
         lines.append(("unfreezing", f"the head alone, then one more stage every {epochs}"))
     return [
         *lines,
-        ("learning rate", f"{chosen.lr:.4g}" + (f" (from {count(len(trials), 'trial')})" if trials else " (given)")),
-        ("epochs", f"{chosen.epochs}" + (" (given)" if values.recipe.epochs else " (the best trial's best epoch)")),
+        ("learning rate", f"{chosen.lr:.4g} ({_rate_by(values)})"),
+        ("epochs", f"{chosen.epochs} ({_epochs_by(values.recipe)})"),
         ("batch size", str(chosen.batch_size)),
         ("optimizer", f"{chosen.optimizer}, schedule {chosen.schedule}"),
     ]
+
+
+def _rate_by(values: Values) -> str:
+    if values.trials:
+        return f"from {count(len(values.trials), 'trial')}"
+    return "given" if values.recipe.lr is not None else "by a range test"
+
+
+def _epochs_by(recipe: Recipe) -> str:
+    if recipe.epochs_at_10k is not None:
+        return "by the number of images"
+    return "given" if recipe.epochs else "the best trial's best epoch"
+
+
+def _protocol(recipe: Recipe) -> str:
+    """Its name, and the labels of what was not left to it."""
+    rules = {"epochs": recipe.epochs_at_10k is not None, "augment": Recipe.of_protocol(recipe.protocol).augment == AUTO}
+    own = {"model", "params", "data", "seed", "epochs_at_10k", *(key for key, by_rule in rules.items() if by_rule)}
+    others = [declared.label for declared, _ in recipe.changed() if declared.key not in own]
+    return recipe.protocol + (f"; given: {', '.join(others)}" if others else "")
 
 
 def _settings(chosen: Recipe) -> list[tuple[str, str]]:
@@ -71,13 +91,20 @@ def _model(values: Values) -> list[tuple[str, str]]:
         ("MACs per image", f"{measured['macs']:,}" if measured.get("macs") else "not measured"),
         ("data", f"{data['data']}: {images}"),
         *([("skipped", f"{count(len(skipped), 'broken file')}: {', '.join(skipped)}")] if skipped else []),
+        ("protocol", _protocol(values.recipe)),
         ("chosen by", _chosen_by(values)),
         *([("search", _search(values))] if values.trials else []),
+        (
+            "test images",
+            "evaluated after every epoch, and at the end" if chosen.test_curve else "evaluated once, at the end",
+        ),
         ("seed", str(chosen.seed)),
     ]
 
 
 def _chosen_by(values: Values) -> str:
+    if not values.trials and values.recipe.lr is None:
+        return "the loss on training images, as the rate rises; the model is that of the last epoch"
     if not values.trials:
         return "nothing: every setting was given; the model is that of the last epoch"
     images = f"{values.split['validation_images']:,} training images"
@@ -87,9 +114,21 @@ def _chosen_by(values: Values) -> str:
 def _search(values: Values) -> str:
     """How trials were asked for, and on how many threads each ran; workers are no part of it."""
     search = values.chosen.search
+    if search.method == "halving":
+        return _halving(values)
     asked = "one after another" if search.batch == 1 else f"in batches of {search.batch}"
     each = f", each on {count(search.threads, 'thread')}" if search.threads else ""
     return f"{count(len(values.trials), 'trial')} {asked}{each}"
+
+
+def _halving(values: Values) -> str:
+    """The rounds, and what they cost beside the same trials to their end."""
+    lengths = Counter(len(trial.losses) for trial in values.trials if trial.losses)
+    rounds = ", ".join(f"{number} of {count(epochs, 'epoch')}" for epochs, number in sorted(lengths.items()))
+    spent, first = sum(epochs * number for epochs, number in lengths.items()), max(lengths.values(), default=0)
+    whole = first * (values.recipe.epochs or 0)
+    share = f"; {spent} epochs, {spent / whole:.2f} of the {whole} that all to their end take" if whole else ""
+    return f"successive halving: {rounds}{share}"
 
 
 def _made(values: Values) -> list[tuple[str, str]]:

@@ -19,8 +19,9 @@ RunTrial = Callable[[Recipe, Events], Iterator[Row]]  # rows with a `val_loss`, 
 
 def one_trial(recipe: Recipe, run_trial: RunTrial, job: Job, events: Events) -> Trial:
     """Train with the job's parameters until patience, pruning, divergence or the last epoch ends it."""
-    epochs = recipe.epochs or recipe.search.max_epochs
-    constant = recipe.schedule == "constant"  # a schedule runs its length: its loss falls when the rate does
+    epochs = job.epochs or recipe.epochs or recipe.search.max_epochs
+    # a schedule runs its length: its loss falls when the rate does
+    constant = job.epochs is None and recipe.schedule == "constant"
     patience = recipe.search.patience if constant else math.inf
     prunes = recipe.search.prune and constant
     pruning = Pruning(job.earlier, job.params.get("lr", math.inf), epochs) if prunes else None
@@ -33,7 +34,7 @@ def one_trial(recipe: Recipe, run_trial: RunTrial, job: Job, events: Events) -> 
             loss = row["val_loss"]
             if not math.isfinite(loss):
                 raise Diverged(f"validation loss is {loss} in epoch {len(losses) + 1}")
-            if loss < min(losses, default=math.inf):
+            if loss < min(losses, default=math.inf) or job.epochs is not None:
                 best_epoch, error = len(losses) + 1, row.get("val_loss_se", 0.0)
             losses.append(loss)
             events.tell("epoch", epoch=len(losses), total=epochs, row=row)
@@ -46,5 +47,5 @@ def one_trial(recipe: Recipe, run_trial: RunTrial, job: Job, events: Events) -> 
         state, reason = "failed", str(fault)
     finally:
         rows.close()  # type: ignore[attr-defined]
-    value = min(losses) if losses and state != "failed" else None
+    value = (min(losses) if job.epochs is None else losses[-1]) if losses and state != "failed" else None
     return Trial(job.number, job.params, state, value, best_epoch, error, losses, reason)

@@ -14,6 +14,7 @@ from replab.records.trial import Trial
 from replab.search.allowance import Allowance
 from replab.search.ask import ask
 from replab.search.engines.base import Done, Engine, Job
+from replab.search.halving import next_round
 from replab.settings.recipe import Recipe
 from replab.settings.searched import wanted_trials
 
@@ -29,6 +30,7 @@ def search(
     remember: Callable[[Asked], None] = lambda asked: None,
     allowance: Allowance | None = None,
     events: Events | None = None,
+    centre: float | None = None,  # of the rates to try: what a range test said
 ) -> Iterator[Done]:
     """Yield the new trials in the order of their numbers. `finished` are those of an interrupted search.
 
@@ -37,19 +39,33 @@ def search(
     """
     told, total, events = list(finished), wanted_trials(recipe), events or Events()
     allowance, size = allowance or Allowance(), recipe.search.batch
+
+    def batch() -> Sequence[Job]:
+        nonlocal asked
+        first = len(told) - len(told) % size
+        earlier = tuple(told[:first])
+        allowed, most = allowance.next_batch(earlier, min(size, total - first))
+        if len(told) >= min(total, first + allowed):
+            return ()
+        if asked is None or asked["first"] != first:
+            asked = {"first": first, "params": ask(recipe, earlier)}
+            if size > 1:
+                remember(asked)
+        jobs = [Job(first + place, params, earlier, most) for place, params in enumerate(asked["params"])]
+        return jobs[len(told) - first : allowed]
+
+    def round_of_halving() -> Sequence[Job]:
+        following = next_round(recipe, told, centre)
+        if following is None:
+            return ()
+        first, epochs, each = following
+        jobs = [Job(first + place, params, tuple(told[:first]), epochs=epochs) for place, params in enumerate(each)]
+        return jobs[len(told) - first :]
+
+    following = round_of_halving if recipe.search.method == "halving" else batch
     with events.span("search", total, len(told)):
-        while len(told) < total:
-            first = len(told) - len(told) % size
-            earlier = tuple(told[:first])
-            allowed, most = allowance.next_batch(earlier, min(size, total - first))
-            if len(told) - first >= allowed:
-                return
-            if asked is None or asked["first"] != first:
-                asked = {"first": first, "params": ask(recipe, earlier)}
-                if size > 1:
-                    remember(asked)
-            jobs = [Job(first + place, params, earlier, most) for place, params in enumerate(asked["params"])]
-            for done in in_order(engine.run(jobs[len(told) - first : allowed], events), len(told)):
+        while jobs := following():
+            for done in in_order(engine.run(jobs, events), len(told)):
                 told.append(done.trial)
                 yield done
 

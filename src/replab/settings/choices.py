@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from replab.registry import Kind
+from replab.settings import protocols
 
 Choices = tuple["str | Kind", ...]  # names, and kinds whose names belong to them
 
@@ -14,10 +15,12 @@ task = Kind("task", "replab.tasks", "task", "known: {names}")
 
 OPTIMIZERS: Choices = (optimizer,)
 SCHEDULES: Choices = (schedule,)
-AUGMENTATIONS: Choices = (augmentation,)
+AUGMENTATIONS: Choices = ("auto", augmentation)
 TASKS: Choices = ("auto", task)
 LOSSES: Choices = ("cross-entropy", "squared-error")
 BACKENDS: Choices = ("torch", "mytorch")
+PROTOCOLS: Choices = tuple(protocols.names())
+METHODS: Choices = ("tpe", "halving", "range-test")
 CHOOSE: Choices = ("one-standard-error", "best")
 VIEWS: Choices = ("none", "flip", "multicrop")
 AVERAGES: Choices = ("none", "ema", "lookahead")

@@ -7,12 +7,13 @@ import re
 import tomllib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from replab import files
 from replab.errors import RecipeError, ReplabError, UnknownName
-from replab.settings import choices
+from replab.settings import choices, protocols
 from replab.settings.command import command
 from replab.settings.rules import broken_rules
 from replab.settings.search import Search
@@ -29,6 +30,7 @@ from replab.settings.setting import (
 )  # fmt: skip
 
 LARGEST = 2**20  # bytes of a recipe file
+DEFAULT = "standard"  # the protocol of a run that names none and has no recipe file
 FORMAT = 3  # of recipe files; those of format 1 carry no number
 BEFORE_BATCHES = {"batch": 1, "threads": 0}  # what formats 1 and 2, which have no such keys, mean by [search]
 
@@ -57,7 +59,7 @@ class Recipe:
         label="normalisation",
     )  # fmt: skip
     augment: tuple[str, ...] = setting(
-        (), "random changes to training images, joined by commas: flip,crop=4,affine=10:3:0.1", DATA,
+        (), "random changes to training images: flip,crop=4,affine=10:3:0.1, or auto: what suits the data", DATA,
         choices=choices.AUGMENTATIONS, label="augmentation", way_out="leave it out for none",
     )  # fmt: skip
     tta: str = setting(
@@ -75,6 +77,10 @@ class Recipe:
         label="training images per class", way_out="leave it out for all images",
     )  # fmt: skip
     seed: int = setting(3407, "decides every random draw", MACHINE, at_least=0, at_most=2**32 - 1)
+    protocol: str = setting(
+        "plain", "what everything that is not given follows (replab protocol list)", TRAINING,
+        choices=choices.PROTOCOLS, way_out="replab protocol list shows them",
+    )  # fmt: skip
     batch_size: int = setting(128, "images per training step", TRAINING, at_least=1, searchable=True)
     optimizer: str = setting("adam", "how weights are updated", TRAINING, choices=choices.OPTIMIZERS)
     lr: float | None = setting(
@@ -84,6 +90,10 @@ class Recipe:
     epochs: int | None = setting(
         None, "passes over the training images; left out: as many as the best trial needed", TRAINING, at_least=1,
         way_out="leave it out to search",
+    )  # fmt: skip
+    epochs_at_10k: float | None = setting(
+        None, "epochs on 10,000 images, where --epochs is not given; fewer images get more, by the cube root", TRAINING,
+        above=0, label="epochs at 10,000 images", way_out="leave it out to search",
     )  # fmt: skip
     stop_after: int | None = setting(
         None, "stop after this many of the epochs; the schedule stays that of all of them", TRAINING, at_least=1,
@@ -131,6 +141,9 @@ class Recipe:
         None, "share of the average that each step keeps; left out: 0.999 of ema, 0.95 of lookahead", TRAINING,
         at_least=0, below=1, way_out="leave it out for the usual one",
     )  # fmt: skip
+    test_curve: bool = setting(
+        True, "evaluate the test images after every epoch, for the curve; without it once, at the end", TRAINING
+    )
     pretrained: bool = setting(False, "start from published ImageNet weights", FINE_TUNING)
     weights: str = setting("", "start from these weights: a .safetensors or .pth file, or an earlier run", FINE_TUNING)
     freeze: bool = setting(False, "train only the head", FINE_TUNING)
@@ -196,7 +209,8 @@ class Recipe:
 
     def fast(self, given: Collection[str] = ()) -> Recipe:
         """The same run, tiny: one trial, one epoch, few images, through every stage. Settings in `given` stay."""
-        whole = {"limit": min(self.limit or 400, 400), "epochs": 1 if self.epochs else None}
+        known = self.epochs or self.epochs_at_10k
+        whole = {"limit": min(self.limit or 400, 400), "epochs": 1 if known else None}
         whole |= {} if "epochs" in given else {"stop_after": None}
         search = {"trials": 1, "max_epochs": 1, "fraction": 1.0, "min_validation": 20}
         return self.replace(
@@ -211,7 +225,10 @@ class Recipe:
 
     def command(self, file: Path) -> str:
         """The command that runs this recipe again, by flags; `file` is named where a value cannot be a flag's."""
-        settings = [(declared, value) for declared, value in changed(self) if declared.name != "model"]
+        settings = [(declared, value) for declared, value in self.changed() if declared.name != "model"]
+        settings.insert(0, (settings_of(Recipe)["protocol"], self.protocol))
+        derived = "epochs" if self.epochs_at_10k else "epochs_at_10k" if self.epochs else ""  # by the other one
+        settings = [pair for pair in settings if pair[0].key != derived]
         if self.lr is not None and self.epochs is not None and not self.search.space:  # nothing to ask for in batches
             settings = [pair for pair in settings if pair[0].key not in ("search.batch", "search.threads")]
         if self.pretrained and self.normalise == "dataset":  # --pretrained alone means --normalise backbone
@@ -220,7 +237,12 @@ class Recipe:
 
     def described(self, without: Collection[str] = ()) -> list[tuple[str, str]]:
         """(label, value) of every setting that is not at its default, for reports; `without` these keys."""
-        return [(s.label, s.text(value)) for s, value in changed(self) if value is not None and s.key not in without]
+        pairs = changed(self, Recipe())
+        return [(s.label, s.text(value)) for s, value in pairs if value is not None and s.key not in without]
+
+    def changed(self) -> list[tuple[Setting, Any]]:
+        """The settings that differ from those of its protocol, with their values."""
+        return changed(self, Recipe.of_protocol(self.protocol))
 
     def to_toml(self) -> str:
         import tomli_w
@@ -250,7 +272,15 @@ class Recipe:
             )
         if version < 3 and isinstance(settings.get("search", {}), Mapping):
             settings["search"] = {**BEFORE_BATCHES, **settings.get("search", {})}
-        return cls().replace(**settings)
+        named = settings.get("protocol") if version == 1 else None  # written by hand: the rest is the protocol's
+        base = cls.of_protocol(named) if named in choices.PROTOCOLS else cls()
+        return base.replace(**settings)
+
+    @classmethod
+    def of_protocol(cls, name: str) -> Recipe:
+        """What a protocol settles; it is a recipe file like any other."""
+        protocols.check(name)
+        return _protocol(name)
 
     @classmethod
     def read(cls, path: str | Path) -> Recipe:
@@ -285,10 +315,15 @@ def value_of(recipe: Recipe, declared: Setting) -> Any:
     return getattr(recipe.search if declared.key.startswith("search.") else recipe, declared.name)
 
 
-def changed(recipe: Recipe) -> list[tuple[Setting, Any]]:
-    """The settings that are not at their defaults, with their values."""
-    pairs = [(declared, value_of(recipe, declared)) for declared in all_settings()]
-    return [(declared, value) for declared, value in pairs if value != declared.default]
+@cache
+def _protocol(name: str) -> Recipe:
+    return Recipe.from_toml(protocols.text(name), name)
+
+
+def changed(recipe: Recipe, base: Recipe) -> list[tuple[Setting, Any]]:
+    """The settings that differ from the base's, with their values."""
+    pairs = [(declared, value_of(recipe, declared)) for declared in all_settings() if declared.name != "protocol"]
+    return [(declared, value) for declared, value in pairs if value != value_of(base, declared)]
 
 
 def derive_seed(seed: int, *parts: int) -> int:

@@ -7,6 +7,7 @@ from typing import Any
 
 from replab.settings.choices import FITTED_HEADS
 
+AUTO = ("auto",)  # augmentation as it suits the data
 TORCH_ONLY = (
     "pretrained", "weights", "freeze", "freeze_until", "unfreeze_every", "lr_backbone", "head", "mup", "average",
     "bias_rate_scale", "head_rate_scale", "whiten", "tta", "precision",
@@ -15,16 +16,21 @@ TORCH_ONLY = (
 
 def broken_rules(recipe: Any) -> Iterator[str]:
     """Each broken rule with the values and the way out."""
-    if recipe.schedule != "constant" and recipe.epochs is None:
+    known = recipe.epochs is not None or recipe.epochs_at_10k is not None
+    if recipe.schedule != "constant" and not known:
         yield f"--schedule {recipe.schedule} needs to know its length, got no epochs; give --epochs"
-    if recipe.stop_after is not None and (recipe.epochs is None or recipe.stop_after > recipe.epochs):
+    if recipe.search.method != "tpe" and not known:
+        yield f"--search-method {recipe.search.method} finds no epochs, got none; give --epochs, or use tpe"
+    if recipe.search.method == "range-test" and recipe.search.space:
+        yield f"a range test finds the rate alone, got --search {', '.join(recipe.search.space)}; use halving or tpe"
+    if recipe.stop_after is not None and (not known or recipe.stop_after > (recipe.epochs or recipe.stop_after)):
         yield (
             f"--stop-after must be at most --epochs, got {recipe.stop_after} of"
             f" {recipe.epochs or 'as many as a search finds'}; give --epochs"
         )
     if recipe.fit != "crop" and recipe.size is None:
         yield f"--fit {recipe.fit} needs the side of the squares, got no --size; give --size 64"
-    searched = recipe.lr is None or recipe.epochs is None or recipe.search.space
+    searched = recipe.lr is None or not known or recipe.search.space
     if recipe.augmented_copy and searched:  # copies of validation images would be trained on
         yield (
             f"--augmented-copy cannot be combined with a search, got {recipe.augmented_copy!r};"
@@ -49,7 +55,7 @@ def broken_rules(recipe: Any) -> Iterator[str]:
     if recipe.whiten is not None and behind:
         yield f"--whiten cannot be combined with --{behind[0]}, got {recipe.whiten}; leave one out"
     if recipe.head in FITTED_HEADS:
-        obstacles = {"no --freeze": not recipe.freeze, "--augment": recipe.augment,
+        obstacles = {"no --freeze": not recipe.freeze, "--augment": recipe.augment not in ((), AUTO),
                      "--no-feature-cache": not recipe.feature_cache, "--average": recipe.average != "none"}  # fmt: skip
         if any(obstacles.values()):
             yield (

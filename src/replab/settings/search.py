@@ -17,6 +17,14 @@ class Search:
     """How hyperparameters are searched for. The defaults are those of the notes, with pruning and a TPE sampler."""
 
     trials: int = setting(20, "trials of the search", SEARCH, at_least=1, flag="--trials")
+    method: str = setting(
+        "tpe", "tpe: full trials one after another; halving: short ones of which the better half goes on; range-test:"
+        " no trials, the rate at which the loss falls fastest", SEARCH, choices=choices.METHODS, flag="--search-method",
+    )  # fmt: skip
+    rungs: int = setting(3, "rounds of halving, each twice as long", SEARCH, at_least=1, at_most=10, unit="rounds")
+    longest: float = setting(
+        0.2, "length of halving's last round, as a share of the training's epochs", SEARCH, above=0, at_most=1
+    )
     max_epochs: int = setting(50, "longest training of a trial", SEARCH, at_least=1, unit="epochs")
     patience: int = setting(
         5, "a trial stops after this many epochs without a better validation loss", SEARCH, at_least=1, unit="epochs"

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from replab.errors import RecipeError, UnknownName
+from replab.settings.length import Rung, rungs
 from replab.settings.recipe import Recipe
+from replab.settings.search import Search
 from replab.settings.setting import settings_of
 
 # settings a search may vary, besides a model's own parameters
@@ -51,8 +53,23 @@ def _declared(key: str, choices: Any) -> Range | Choice:
 
 
 def wanted_trials(recipe: Recipe) -> int:
-    """With nothing to choose but the epochs, one trial tells them."""
-    return recipe.search.trials if searched(recipe) else 1
+    return sum(rung.trials for rung in planned(recipe))
+
+
+def planned(recipe: Recipe) -> list[Rung]:
+    """(trials, epochs of each at most), round by round; TPE has one round, and a range test none."""
+    if recipe.search.method == "halving":
+        return rungs(recipe)
+    if recipe.search.method == "range-test":
+        return []
+    # with nothing to choose but the epochs, one trial tells them
+    return [Rung(recipe.search.trials if searched(recipe) else 1, recipe.epochs or recipe.search.max_epochs)]
+
+
+def wants_range_test(recipe: Recipe) -> bool:
+    """Whether a range test says which rate to take, or around which to try: not where a rate or a range was given."""
+    asked, method = recipe.lr is None and "lr" not in recipe.search.space, recipe.search.method
+    return asked and (method == "range-test" or (method == "halving" and recipe.search.lr == Search().lr))
 
 
 def apply(recipe: Recipe, params: Mapping[str, Any]) -> Recipe:

@@ -15,10 +15,11 @@ from replab.data.split import split_for_search
 from replab.errors import ModelError
 from replab.models.adapt import freezing
 from replab.settings.recipe import Recipe
-from replab.settings.searched import searched, wanted_trials
+from replab.settings.searched import planned, searched, wanted_trials, wants_range_test
 from replab.settings.words import count, duration, size
 from replab.training import loop
 from replab.training.experiment import Experiment
+from replab.training.lr_find import test_steps
 
 PASSES = 300  # forward and backward, until logistic regression has converged
 
@@ -27,7 +28,7 @@ PASSES = 300  # forward and backward, until logistic regression has converged
 class Cost:
     step_seconds: float  # one training batch
     image_seconds: float  # one image at inference
-    epoch_seconds: float  # all training images, and the test images evaluated after them
+    epoch_seconds: float  # all training images, and the test images where they are evaluated after them
     trial_epoch_seconds: float
     search_seconds: float  # at most: every trial to its last epoch
     train_seconds: float | None  # None: the epochs are not known yet
@@ -45,8 +46,9 @@ class Cost:
             once = f"features of {images:,} images, one pass, {each}, {duration(self.feature_seconds)} unless cached"
             parts = [once, *(f"head alone {part}" for part in parts)] if self.in_steps else [once]
         if self.search_seconds:
-            limit = recipe.epochs or recipe.search.max_epochs
-            trials = f"{count(wanted_trials(recipe), 'trial')}, up to {count(limit, 'epoch')}"
+            longest = max((epochs for _, epochs in planned(recipe)), default=0)
+            trials = f"{count(wanted_trials(recipe), 'trial')}, up to {count(longest, 'epoch')}"
+            trials = trials if longest else "a range test"
             parts.append(f"search at most {duration(self.search_seconds)} ({trials})")
         if self.train_seconds is not None:
             parts.append(f"training {duration(self.train_seconds)} ({count(recipe.last_epoch or 0, 'epoch')})")
@@ -76,7 +78,7 @@ def of_steps(experiment: Experiment) -> Cost:
     def epoch(step: float, image: float, images: int, evaluated: int) -> float:
         return step * max(1, round(images / recipe.batch_size)) + image * evaluated
 
-    full = epoch(step, image, len(train), len(test))
+    full = epoch(step, image, len(train), len(test) if asked.test_curve else 0)
     trial_epoch = search_seconds = 0.0
     if searches(experiment):
         part, validation = split_for_search(train, recipe.search, recipe.seed)
@@ -85,7 +87,9 @@ def of_steps(experiment: Experiment) -> Cost:
             with threads(backend, asked.search.threads):
                 own = _timed(experiment, model, optimizers, recipe)
         trial_epoch = epoch(*own, len(part), len(validation))
-        search_seconds = wanted_trials(asked) * (asked.epochs or recipe.search.max_epochs) * trial_epoch
+        search_seconds = sum(trials * epochs for trials, epochs in planned(asked)) * trial_epoch
+        if wants_range_test(asked):
+            search_seconds += own[0] * test_steps((asked.epochs or 1) * len(train) // recipe.batch_size)
     training = None if asked.last_epoch is None else asked.last_epoch * full
     return Cost(step, image, full, trial_epoch, search_seconds, training, peak_memory(experiment.device))
 

@@ -13,6 +13,7 @@ from replab.training.experiment import Experiment
 from replab.training.loop import train_step
 
 KEEP = 0.9  # of the smoothed loss, per step
+STEPS = 50  # of the test before a run, at most
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,11 @@ class Rates:
     losses: list[float]  # each step's; training stopped where they blew up
     smoothed: list[float]
     suggestion: float | None  # where the smoothed loss falls fastest; None when it never falls
+
+
+def test_steps(training: int) -> int:
+    """Of a range test before a training of so many steps: a tenth of them."""
+    return max(10, min(STEPS, training // 10))
 
 
 def lr_find(experiment: Experiment, low: float = 1e-6, high: float = 1.0, steps: int = 100) -> Rates:
@@ -57,6 +63,13 @@ def lr_find(experiment: Experiment, low: float = 1e-6, high: float = 1.0, steps:
             if len(rates) == steps or not math.isfinite(loss) or smoothed[-1] > 4 * min(smoothed):
                 return Rates(rates, losses, smoothed, suggest(rates, smoothed))
     raise AssertionError("unreachable: the loop returns at its last step")
+
+
+def one_cycle_peak(found: Rates) -> float | None:
+    """The peak of a one-cycle schedule: halfway, on a logarithmic scale, from the steepest fall to the least loss."""
+    if found.suggestion is None:
+        return None
+    return math.sqrt(found.suggestion * found.rates[int(np.nanargmin(found.smoothed))])
 
 
 def suggest(rates: list[float], smoothed: list[float]) -> float | None:

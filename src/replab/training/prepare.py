@@ -14,6 +14,7 @@ import numpy as np
 
 from replab import tasks
 from replab.backends import backend as backends
+from replab.data.augment.automatic import suited
 from replab.data.augment.steps import check_fits, mixes_labels, parse
 from replab.data.augmented_copy import with_augmented_copy
 from replab.data.images import Dataset, Images
@@ -24,7 +25,9 @@ from replab.models.adapt import heads
 from replab.models.pretrained import backbones, weights
 from replab.models.trust import Trust, allowed
 from replab.records.record import Record
+from replab.settings.length import epochs_for
 from replab.settings.recipe import Recipe
+from replab.settings.rules import AUTO
 from replab.settings.searched import check_space
 from replab.training import features
 from replab.training.evaluate import to_backend
@@ -49,9 +52,10 @@ def prepare(
     device = backends.pick_device(recipe.device, recipe.backend)
     source = loader.find(model if model is not None else recipe.model, backend)
     data = _loaded(recipe) if data is None else data
+    task = tasks.make(recipe, data.spec, backend.lib, source.build)
+    recipe = by_rule(recipe, data, task)
     if not reopened:
         check_fits(parse((*recipe.augment, *recipe.augmented_copy.split(","))), data.spec.height, data.spec.width)
-    task = tasks.make(recipe, data.spec, backend.lib, source.build)
     _check_labels(recipe, task, data)
     check_space(recipe, loader.parameters(source))
     initial = None
@@ -60,6 +64,21 @@ def prepare(
         if recipe.normalise == "backbone" and initial.normalise:
             recipe = recipe.replace(normalise=initial.normalise)
     return _tried(Experiment(recipe, data, source, backend, device, task, initial=initial))
+
+
+def by_rule(recipe: Recipe, data: Dataset, task: Any) -> Recipe:
+    """The recipe with what its protocol leaves to the images: epochs by their number, augmentation by their kind."""
+    changes: dict[str, Any] = {}
+    if recipe.augment == AUTO:  # features of a frozen backbone are kept, so its images may not change
+        learns = task.name == "classify" and not recipe.freeze
+        changes["augment"] = suited(recipe.augment, recipe.data, data.spec) if learns else ()
+    if task.objective is None:  # two adversaries: a protocol's schedule and search are for a loss that falls
+        changes |= {"epochs_at_10k": None, "search": {"method": "tpe"}}
+        if recipe.schedule == Recipe.of_protocol(recipe.protocol).schedule:
+            changes["schedule"] = "constant"
+    elif recipe.epochs is None and recipe.epochs_at_10k is not None:
+        changes["epochs"] = epochs_for(len(data.train), recipe.epochs_at_10k)
+    return recipe.replace(**changes)
 
 
 def _loaded(recipe: Recipe) -> Dataset:

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from replab import pipeline
 from replab.data.images import Images
 from replab.data.split import split_for_search
 from replab.errors import ModelError, RecipeError, ReplabError, UnknownName
@@ -19,6 +18,7 @@ from replab.records.trial import Trial
 from replab.search.allowance import Allowance
 from replab.search.ask import startup_trials
 from replab.search.choice import best
+from replab.search.decide import run_search
 from replab.search.engines.base import Job
 from replab.search.engines.in_process import InProcess
 from replab.search.one_trial import one_trial
@@ -409,7 +409,7 @@ class Memory:
 
 
 def searched(ready):
-    return pipeline.run_search(Memory(), ready, Allowance(), Events())
+    return run_search(Memory(), ready, Allowance(), Events())
 
 
 def test_trials_do_not_keep_their_models(ready, monkeypatch):

@@ -35,10 +35,10 @@ def test_recipes_of_version_0_1_0_load_and_keep_their_values(file):
     old, new = tomllib.loads(file.read_text()), tomllib.loads(Recipe.read(file).to_toml())
     assert new.pop("format") == FORMAT
     assert "format" not in old
-    old["search"] = {"batch": 1, "threads": 0, **old["search"]}  # as they were searched then
-    later = {key: value for key, value in new.items() if key not in old}
-    assert later.items() <= tomllib.loads(Recipe().to_toml()).items()  # settings of later versions are off
-    assert {key: new[key] for key in old} == old
+    before = tomllib.loads(Recipe.from_toml("").to_toml())  # settings that came later are at what was done then
+    search = {**before.pop("search"), **old.pop("search")}
+    assert (search["batch"], search["threads"], search["method"], before["protocol"]) == (1, 0, "tpe", "plain")
+    assert new == {**{key: value for key, value in before.items() if key in new}, **old, "search": search}
 
 
 def test_a_recipe_without_batches_is_searched_as_it_was():
@@ -137,7 +137,8 @@ def test_reading_what_is_not_there_or_not_text(tmp_path):
 def test_a_short_command_for_a_plain_recipe():
     recipe = Recipe(model="mlp", params={"widths": [16]}, data="mnist", lr=0.001, epochs=3, augment=("flip", "crop=4"))
     assert recipe.replace(budget=180).command(Path("r.toml")) == (
-        "replab run mlp --set 'widths=[16]' --data mnist --augment flip,crop=4 --lr 0.001 --epochs 3 --budget 3m"
+        "replab run mlp --protocol plain --set 'widths=[16]' --data mnist --augment flip,crop=4 --lr 0.001 --epochs 3"
+        " --budget 3m"
     )
 
 

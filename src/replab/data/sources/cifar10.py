@@ -25,7 +25,7 @@ def binary_forms(folder: str = BINARY, archive: str = "cifar-10-binary.tar.gz") 
 FORMS = [*binary_forms(), *python_forms()]  # the last form is the one that is downloaded
 
 
-@source(shape=(3, 32, 32), classes=10, forms=FORMS, hosts=("https://www.cs.toronto.edu",))
+@source(shape=(3, 32, 32), classes=10, mirror=True, forms=FORMS, hosts=("https://www.cs.toronto.edu",))
 def cifar10(*, size: int | None, seed: int) -> Dataset:
     return archives.load("cifar10", FORMS, "CIFAR10", size, CONSTANTS)
 

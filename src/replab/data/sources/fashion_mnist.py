@@ -11,6 +11,6 @@ FORMS = archives.idx_forms("FashionMNIST", tuple(CLOTHES.split("|")))
 HOST = "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com"
 
 
-@source(shape=(1, 28, 28), classes=10, forms=FORMS, hosts=(HOST,))
+@source(shape=(1, 28, 28), classes=10, mirror=True, forms=FORMS, hosts=(HOST,))
 def fashion_mnist(*, size: int | None, seed: int) -> Dataset:
     return archives.load("fashion-mnist", FORMS, "FashionMNIST", size, ((0.2860,), (0.3530,)))

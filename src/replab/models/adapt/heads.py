@@ -15,7 +15,7 @@ import torch
 from torch import nn
 
 from replab.settings.recipe import Recipe
-from replab.settings.rules import FITTED_HEADS
+from replab.settings.rules import AUTO, FITTED_HEADS
 
 HIDDEN = 512  # of an MLP head
 DECAY = [1e-5, 10.0]  # searched, of logistic regression
@@ -121,7 +121,9 @@ def settle(recipe: Recipe) -> Recipe:
         space.setdefault("weight_decay", DECAY)
     if recipe.head == "knn" and recipe.neighbours is None:
         space.setdefault("neighbours", NEIGHBOURS)
-    return recipe.replace(lr=1.0, epochs=1, search={"space": space})
+    augment = () if recipe.augment == AUTO else recipe.augment
+    changes = {"augment": augment, "schedule": "constant", "epochs_at_10k": None}
+    return recipe.replace(lr=1.0, epochs=1, search={"space": space, "method": "tpe"}, **changes)
 
 
 def describe(recipe: Recipe, row: dict[str, float]) -> str:

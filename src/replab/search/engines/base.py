@@ -50,6 +50,7 @@ class Job:
     params: dict[str, Any]
     earlier: tuple[Trial, ...] = ()
     most: int | None = None  # epochs that a budget pays for
+    epochs: int | None = None  # of its schedule, where it is shorter than the training's; then its last loss counts
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)

@@ -1,0 +1,24 @@
+"""The augmentation that suits the data, for `--augment auto`: shifts for all images, mirrors where the source allows.
+
+A mirrored cat is a cat, and a mirrored 2 is no digit. A source says `mirror=True`; a folder of one's own says nothing,
+and is shifted only.
+"""
+
+from __future__ import annotations
+
+from replab.data.images import ImageSpec
+from replab.data.source import source
+from replab.settings.rules import AUTO
+
+
+def mirrors(data: str) -> bool | None:
+    """Whether a mirrored image keeps its class; None where nobody said."""
+    return bool(getattr(source.get(data), "mirror", False)) if data in source.names() else None
+
+
+def suited(augment: tuple[str, ...], data: str, image: ImageSpec) -> tuple[str, ...]:
+    """The words with `auto` replaced. Shifts are by up to an eighth of the image."""
+    if augment != AUTO:
+        return augment
+    pad = min(image.height, image.width) // 8
+    return (*(["flip"] if mirrors(data) else []), *([f"crop={pad}"] if pad else []))
