@@ -28,8 +28,8 @@ def requested(
 ) -> Recipe:
     """The recipe with `settings` on top, checked. They are a Recipe's keys: lr=1e-3, params={"dropout": 0.1}.
 
-    Without a recipe, it is the one that the model was published with, or that of the protocol. `reads_images`: whether images
-    that are neither on disk nor to be downloaded are refused, too.
+    Without a recipe, it is the one that the model was published with, or that of the protocol. `reads_images`: whether
+    images that are neither on disk nor to be downloaded are refused, too.
     """
     named = settings.pop("protocol", None)
     if named is not None and recipe is not None:

@@ -1,5 +1,7 @@
 """Successive halving: rounds of short schedules, judged by their last loss; the range test before them."""
 
+from itertools import pairwise
+
 import pytest
 
 from replab.records.trial import Trial
@@ -36,7 +38,7 @@ def test_epochs_follow_the_cube_root_of_the_images():
 def test_rates_are_evenly_spaced_around_the_range_test():
     rates = [params["lr"] for params in candidates(RECIPE, 1e-3)]
     assert (rates[0], rates[-1]) == (pytest.approx(1e-3 / SPAN), pytest.approx(1e-3 * SPAN))
-    ratios = {round(b / a, 6) for a, b in zip(rates, rates[1:])}
+    ratios = {round(b / a, 6) for a, b in pairwise(rates)}
     assert len(ratios) == 1
     low, high = RECIPE.search.lr
     assert [params["lr"] for params in candidates(RECIPE, None)][:: len(rates) - 1] == [low, pytest.approx(high)]

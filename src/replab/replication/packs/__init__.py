@@ -30,7 +30,10 @@ from replab.settings.recipe import Recipe
 FOLDER = Path(__file__).parent
 FORMAT = 1
 LARGEST = 2**24  # bytes of a pack
-SOURCE_KEYS = ("title", "url", "citation", "licence", "hardware", "searched", "tolerance", "notes", "recipe")
+SOURCE_KEYS = (
+    "title", "url", "citation", "licence", "hardware", "searched", "protocol", "tolerance", "notes", "recipe",
+)  # fmt: skip
+COMMON = {"hardware": "", "searched": False, "protocol": ""}  # what a row has of its source, where it does not say it
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,7 @@ class Row:
     figures: tuple[Figure, ...]
     parameters: int | None = None  # as published
     searched: bool = False  # lr and epochs came from a search: the row can be run with that search too
+    protocol: str = ""  # of that search
     duration: str = ""
     hardware: str = ""
     published: str = ""  # in words, where there is no number
@@ -66,7 +70,8 @@ class Row:
     def search_recipe(self) -> Recipe:
         if not self.searched:
             raise RecipeError(f"{self.id} was published with fixed settings, not a search; leave --search out")
-        return self.recipe.replace(lr=None, epochs=None)
+        search = asdict(Recipe.of_protocol(self.protocol).search) if self.protocol else {}
+        return self.recipe.replace(lr=None, epochs=None, protocol=self.protocol or self.recipe.protocol, search=search)
 
 
 @dataclass(frozen=True)
@@ -172,7 +177,7 @@ def _row(values: dict[str, Any], source: str, base: Mapping[str, Any]) -> Row:
                 f"{name}: a curve is a measure and one value per epoch,"
                 f" got {measure} with {len(printed)} of {recipe.epochs}"
             )
-    common = {"hardware": base.get("hardware", ""), "searched": base.get("searched", False)}
+    common = {key: base.get(key, otherwise) for key, otherwise in COMMON.items()}
     _no_more({k: v for k, v in values.items() if k not in Row.__dataclass_fields__ or k == "source"}, name)
     return Row(source=source, recipe=recipe, figures=figures, **{**common, **values})
 
