@@ -6,7 +6,7 @@ Torch and all that needs it are imported when something is run: a mistyped name 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from math import inf
 from pathlib import Path
@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from replab import preflight
 from replab.data.source import source
-from replab.errors import RecipeError, RunError
+from replab.errors import RecipeError, RunError, UnknownName
 from replab.models.registry import MODELS
-from replab.models.trust import Trust, allowed, remember
+from replab.models.trust import KEPT, Trust, allowed, allowed_parts, remember
 from replab.records.events import Events
 from replab.records.record import Record, check_writable, runs_folder
 from replab.records.terminal import watchers
@@ -24,13 +24,16 @@ from replab.records.trackers.base import tracker
 from replab.runs.compare import RunList
 from replab.runs.run import Run, finished_runs
 from replab.search.engines.base import Workers
+from replab.settings import own_parts
+from replab.settings.own_parts import CALLED_WITH, kept_as
 from replab.settings.recipe import Recipe
 from replab.settings.rules import doubts
 from replab.settings.text import parse_seconds
+from replab.settings.words import count
 
 if TYPE_CHECKING:
+    from replab.backends.own_parts import Part
     from replab.data.images import Dataset
-    from replab.models.loader import ModelSource
     from replab.training.experiment import Experiment
 
 Model = str | Callable[..., Any]
@@ -72,9 +75,9 @@ def run(
     events.tell("cost", text=measured.sentences(experiment))
     crew = settle(crew, experiment, measured, events)
     recipe = experiment.recipe
-    trust_named(experiment.source)
+    trust_named(experiment.source, *experiment.own.values())
     here = environment.describe(experiment.device)
-    record = Record.create(runs_folder(runs), recipe, here, experiment.source.text or "")
+    record = Record.create(runs_folder(runs), recipe, here, _texts(experiment))
     events.tell("run", folder=str(record.folder), model=recipe.model, data=recipe.data)
     events.message(f"run folder: {record.folder}")
     for name in track:
@@ -97,13 +100,17 @@ def prepare(
 ) -> Experiment:
     """All that can be wrong is found here. `settings` are a Recipe's keys: lr=1e-3, params={"dropout": 0.1} …"""
     wanted = preflight.requested(model, data, recipe=recipe, fast=fast, trials=trials, runs=runs, **settings)
-    named = model
-    if model is None and preflight.is_own_recipe(recipe):
+    named, (given, live) = model, own_parts.named(settings)
+    parts: dict[str, Any] = dict(live)
+    if preflight.is_own_recipe(recipe):
         assert isinstance(recipe, (str, Path))
-        named = allowed(wanted.model, Record(Path(recipe).resolve().parent), trust)
+        record = Record(Path(recipe).resolve().parent)
+        named = allowed(wanted.model, record, trust) if model is None else model
+        own = own_parts.own_parts(wanted).items()
+        parts |= allowed_parts(wanted, record, trust, given=[name for name, key in own if key in given])
     from replab.training import prepare as preparing
 
-    experiment = preparing.prepare(wanted, named, _images(data, wanted))
+    experiment = preparing.prepare(wanted, named, _images(data, wanted), parts)
     wanted = experiment.recipe
     if fast:  # a task may have settled what was left open
         asked = preflight.given({**settings, **({} if trials is None else {"search": {"trials": trials}})})
@@ -136,8 +143,13 @@ def resume(
     events: Events | None = None,
     workers: Workers | int | str = "auto",
     checkpoint_every: float | str = "10m",
+    **parts: Any,
 ) -> Run:
-    """Continue a run that was interrupted; its end is the same as if it had been left alone."""
+    """Continue a run that was interrupted; its end is the same as if it had been left alone.
+
+    `parts`: its own loss, optimizer, schedule, augment or metric again, where they were functions of a session or
+    have moved: as functions or FILE.py:FUNCTION, in the recipe's order where they are several.
+    """
     crew, every = workers if isinstance(workers, Workers) else Workers.asked(workers), seconds(checkpoint_every)
     silent, events = events is not None, events or Events(*watchers(quiet))
     record = Record.open(run, runs_folder(runs))
@@ -148,9 +160,10 @@ def resume(
     recipe = record.recipe()  # told first: whoever interrupts the reading of the images learns how to resume, too
     events.tell("run", folder=str(record.folder), model=recipe.model, data=recipe.data)
     with _resumable(record, events, silent):
-        experiment = prepare.reopen(record, model, trust, events.message, _images(data, recipe))
-        if model is not None:
-            trust_named(experiment.source)
+        given = named_again(recipe, parts)
+        experiment = prepare.reopen(record, model, trust, events.message, _images(data, recipe), given)
+        again = [experiment.own[name] for name in given]
+        trust_named(*([] if model is None else [experiment.source]), *again)
         measured = cost.measure(experiment)
         crew = settle(crew, experiment, measured, events)
         pipeline.carry_out(record, experiment, measured, events, crew, every)
@@ -225,10 +238,31 @@ def run_seeds(models: Sequence[Model | None], seeds: int, **shared: Any) -> list
     return run_each([{"model": model, "seed": first + k} for k in range(seeds) for model in models], **shared)
 
 
-def trust_named(source: ModelSource) -> None:
-    """A file that the caller named may be run again when one of the runs made with it is used."""
-    if source.path is not None and source.sha256 is not None:
-        remember(source.sha256, source.name.rpartition(":")[2], source.path)
+def trust_named(*parts: Part) -> None:
+    """Files that the caller named may be run again when one of the runs made with them is used."""
+    for part in parts:
+        if part.path is not None and part.sha256 is not None:
+            remember(part.sha256, part.place.rpartition(":")[2], part.path)
+
+
+def _texts(experiment: Experiment) -> dict[str, str]:
+    """The user's code as a run keeps it: file of the folder → text."""
+    texts = {KEPT: experiment.source.text, **{kept_as(name): part.text for name, part in experiment.own.items()}}
+    return {file: text for file, text in texts.items() if text}
+
+
+def named_again(recipe: Recipe, given: Mapping[str, Any]) -> dict[str, Any]:
+    """What a caller gives for a run's own parts, by the names these have in its recipe."""
+    parts: dict[str, Any] = {}
+    for setting, value in given.items():
+        if setting not in CALLED_WITH:
+            raise UnknownName("own part", setting, CALLED_WITH, "known: " + ", ".join(CALLED_WITH))
+        names = [name for name, key in own_parts.own_parts(recipe).items() if key == setting]
+        values = list(value) if isinstance(value, (list, tuple)) else [value]
+        if len(names) != len(values):
+            raise RunError(f"the run has {count(len(names), f'{setting} of its own')}, got {len(values)}; give as many")
+        parts |= dict(zip(names, values))
+    return parts
 
 
 def list_models() -> list[str]:

@@ -123,6 +123,7 @@ def describe_input(experiment: Experiment) -> dict[str, Any]:
         "task": experiment.task.name,
         "model_file": None if source.path is None else str(source.path),
         "model_sha256": source.sha256,
+        "parts": {name: part.sha256 for name, part in experiment.own.items()},
         "weights_sha256": None if experiment.initial is None else experiment.initial.sha256,
         **({"skipped": list(data.skipped)} if data.skipped else {}),
         **inspect.compare_halves(data),

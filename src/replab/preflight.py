@@ -11,6 +11,7 @@ from replab.data import source
 from replab.data.source import LIVE
 from replab.errors import RecipeError, RunError
 from replab.models import registry
+from replab.settings import own_parts
 from replab.settings.choices import augmentation
 from replab.settings.recipe import DEFAULT, Recipe
 
@@ -29,8 +30,10 @@ def requested(
     """The recipe with `settings` on top, checked. They are a Recipe's keys: lr=1e-3, params={"dropout": 0.1}.
 
     Without a recipe, it is the one that the model was published with, or that of the protocol. `reads_images`: whether
-    images that are neither on disk nor to be downloaded are refused, too.
+    images that are neither on disk nor to be downloaded are refused, too. Functions among the settings have names in
+    the recipe: settings.own_parts.named tells which.
     """
+    settings, _ = own_parts.named(settings)
     named = settings.pop("protocol", None)
     if named is not None and recipe is not None:
         raise RecipeError(f"a recipe file has its own protocol, got --protocol {named} too; leave one of them out")
@@ -53,10 +56,14 @@ def requested(
     if settings.get("weights"):
         settings["weights"] = weights_path(str(settings["weights"]), runs)
     wanted = base.replace(**settings)
-    by_name = isinstance(model, str) or (model is None and not is_own_recipe(recipe))
+    foreign = is_own_recipe(recipe)  # its code, where the caller names no other, is not looked for where it says
+    by_name = isinstance(model, str) or (model is None and not foreign)
     check(wanted, model_by_name=by_name, data_by_name=not live)
     if reads_images and not live:
         source.check_reachable(wanted.data)
+    for name, setting in own_parts.own_parts(wanted).items():
+        if setting in settings or not foreign:
+            own_parts.check(name, setting)
     return wanted.fast(given(settings)) if fast else wanted
 
 

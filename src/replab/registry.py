@@ -2,7 +2,7 @@
 
 An entry is a function or class under its kind's decorator, in any file of the kind's folder:
 
-    @optimizer                         # in training/optimizers.py, or in a new file beside it
+    @optimizer                         # in training/optimizers/of_torch.py, or in a new file beside it
     def lion(params, *, lr, ...): ...
 
 Its name is the function's, with `-` for `_`. Files are read as text to list the names and imported only when an

@@ -53,7 +53,7 @@ FILES = {
             images = Images(pixels, labels, ("above", "below"), (0.0,), (1.0,))
             return Dataset("stripes", images, images, "always the same")
     ''',
-    "training/forgetful.py": '''
+    "training/optimizers/forgetful.py": '''
         """Sets every parameter to zero at each step"""
 
         from replab.settings.choices import optimizer
@@ -100,6 +100,16 @@ FILES = {
         @weights
         def constant(value):
             return Weights(f"constant {value}", {"1.weight": torch.full((2, 64), float(value))}, f"constant {value}")
+    ''',
+    "tasks/losses/flat.py": '''
+        """Cross-entropy, and one more"""
+
+        from replab.tasks.losses import loss
+
+
+        @loss
+        def flat(lib, logits, target):
+            return lib.nn.functional.cross_entropy(logits, target, reduction="none") + 1
     ''',
     "tasks/metrics/first_class.py": '''
         """The share of images that are said to be of the first class"""
@@ -221,7 +231,8 @@ COMMANDS = {
     "datasets": "datasets",
     "forgetful": "run thin --data stripes --optimizer forgetful --schedule halving --lr 1 --epochs 2"
     " --batch-size 20 --track tally",
-    "blank": "run thin --data stripes --augment blank --weights constant:0.25 --lr 0.1 --epochs 1",
+    "blank": "run thin --data stripes --augment blank --weights constant:0.25 --lr 0.1 --epochs 1"
+    " --loss flat --metric first-class",
     "average": "run canvas --data stripes --optimizer sgd --lr 0.25 --epochs 1",
     "search": "run canvas --data stripes --optimizer sgd --fast",
     "replicate": "replicate toy/thin",
@@ -310,7 +321,12 @@ def test_a_schedule(used):
 
 
 def test_an_augmentation(used):
-    assert used.rows("blank")[0]["train_loss"] == pytest.approx(math.log(2), abs=1e-6)
+    assert used.rows("blank")[0]["train_accuracy"] == 0.5  # a blank image is of the first class
+
+
+def test_a_loss(used):
+    assert used.rows("blank")[0]["train_loss"] == pytest.approx(math.log(2) + 1, abs=1e-6)
+    assert used.rows("blank")[0]["test_loss"] > 1
 
 
 def test_a_metric(used):

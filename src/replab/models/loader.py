@@ -5,83 +5,38 @@ Everything that can be wrong with a model is found here, before anything is sear
 
 from __future__ import annotations
 
-import contextlib
-import hashlib
 import inspect
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Callable, Mapping
 from typing import Any
 
+from replab.backends.own_parts import Part, from_callable, from_file, users_code
+from replab.backends.own_parts import signature as signature_of
 from replab.data.images import ImageSpec
-from replab.errors import ModelError, ReplabError
+from replab.errors import ModelError
 from replab.models.registry import MODELS, check
+from replab.settings.own_parts import LIVE, is_file
 
 
-@dataclass(frozen=True)
-class ModelSource:
-    """A builder, and where it came from: `path` and `text` of a user's file."""
-
-    name: str
-    build: Callable[..., Any]
-    path: Path | None = None
-    text: str | None = None
-
-    @property
-    def sha256(self) -> str | None:
-        return None if self.text is None else hashlib.sha256(self.text.encode()).hexdigest()
-
-
-def find(model: str | Callable[..., Any], backend: Any) -> ModelSource:
+def find(model: str | Callable[..., Any], backend: Any) -> Part:
     """The builder that `model` means. A file is imported: models.trust says whether one that a run names may be."""
     if callable(model):
         _refuse_instance(model, getattr(model, "__class__", type(model)).__name__)
-        name = getattr(model, "entry_name", None) or f"python:{getattr(model, '__qualname__', type(model).__name__)}"
-        try:
-            text = inspect.getsource(model)
-        except (OSError, TypeError):
-            text = ""
-        return ModelSource(name, model, text=text)
-    if ".py:" not in model and not model.endswith(".py"):
-        if model.startswith("python:"):
+        name = getattr(model, "entry_name", None) or f"{LIVE}{getattr(model, '__qualname__', type(model).__name__)}"
+        return from_callable(model, name)
+    if not is_file(model):
+        if model.startswith(LIVE):
             raise ModelError(
                 f"{model} was a function in a Python session; replab.resume(run, model=...) takes it again"
             )
         if backend.name == "torch" and (model == "vit-b16" or model.startswith("torchvision:")):
             from replab.models.pretrained import backbones
 
-            return ModelSource(model, backbones.builder(model))
-        return ModelSource(model, MODELS.get(model, backend.load_module))
+            return Part(model, backbones.builder(model))
+        return Part(model, MODELS.get(model, backend.load_module))
     check(model)
-    file, _, attribute = model.rpartition(":")
-    path = Path(file)
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ModelError(f"{file} does not import: it cannot be read as text ({error})") from None
-    with users_code(f"{file} does not import", path):
-        module = backend.load_file(path.resolve())
-    if not hasattr(module, attribute):
-        names = [n for n, v in vars(module).items() if callable(v) and getattr(v, "__module__", "") == module.__name__]
-        raise ModelError(f"{file} has no function or class {attribute!r}; it has {', '.join(names) or 'none'}")
-    build = getattr(module, attribute)
-    if not callable(build):
-        raise ModelError(
-            f"{model} is not callable but {type(build).__name__}; name a function or class that returns a module"
-        )
-    _refuse_instance(build, model)
-    return ModelSource(model, build, path.resolve(), text)
-
-
-@contextlib.contextmanager
-def users_code(failed: str, path: Path | None = None) -> Iterator[None]:
-    """Whatever the user's code raises is an error of the model; sys.exit() in it, too, is no success."""
-    try:
-        yield
-    except (ReplabError, KeyboardInterrupt):
-        raise
-    except BaseException as error:
-        raise ModelError(f"{failed}: {type(error).__name__}: {_line(error, path)}") from error
+    source = from_file(model, backend.load_file)
+    _refuse_instance(source.function, model)
+    return source
 
 
 def _refuse_instance(build: Any, name: str) -> None:
@@ -90,9 +45,9 @@ def _refuse_instance(build: Any, name: str) -> None:
         raise ModelError(f"{name} is a model instance; pass its class or a builder function")
 
 
-def build(source: ModelSource, image: ImageSpec, params: Mapping[str, Any], backend: Any) -> Any:
+def build(source: Part, image: ImageSpec, params: Mapping[str, Any], backend: Any) -> Any:
     """The module, or a ModelError that says what the builder does not accept."""
-    signature = _signature(source.build)
+    signature = signature_of(source.function)
     named = parameters(source)
     if not any(p.kind is p.VAR_KEYWORD for p in signature):
         for key in params:
@@ -108,26 +63,19 @@ def build(source: ModelSource, image: ImageSpec, params: Mapping[str, Any], back
     if missing:
         raise ModelError(f"{source.name} needs {', '.join(missing)}; give them with --set {missing[0]}=...")
     with users_code(f"{source.name} could not be built", source.path):
-        model = source.build(*spec, **params)
+        model = source.function(*spec, **params)
     if not isinstance(model, backend.lib.nn.Module):
         raise ModelError(f"{source.name} must return a {backend.name} nn.Module, got {type(model).__name__}")
     return model
 
 
-def parameters(source: ModelSource) -> set[str]:
+def parameters(source: Part) -> set[str]:
     """The names that --set may give."""
-    signature = _signature(source.build)
+    signature = signature_of(source.function)
     return {p.name for p in signature if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD)} - _image_names(signature)
 
 
 _ORDINARY = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-
-
-def _signature(builder: Callable[..., Any]) -> list[inspect.Parameter]:
-    try:
-        return list(inspect.signature(builder).parameters.values())
-    except (TypeError, ValueError):
-        return []
 
 
 def _image_names(signature: list[inspect.Parameter]) -> set[str]:
@@ -139,16 +87,3 @@ def _image_names(signature: list[inspect.Parameter]) -> set[str]:
     annotated = "ImageSpec" in str(first.annotation)
     named = first.name in ("image", "spec", "image_spec")
     return {first.name} if annotated or named or required == [first] else set()
-
-
-def _line(error: BaseException, path: Path | None) -> str:
-    """The message in one line, with the line of the user's file it came from."""
-    text = " ".join(str(error).split()) or "no message"
-    if isinstance(error, SyntaxError):
-        return f"{error.msg} (line {error.lineno})"
-    trace = error.__traceback__
-    while trace is not None:
-        if path is not None and trace.tb_frame.f_code.co_filename == str(path.resolve()):
-            return f"{text} (line {trace.tb_lineno})"
-        trace = trace.tb_next
-    return text

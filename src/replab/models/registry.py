@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from replab.errors import ModelError
 from replab.registry import Kind, folder_of
+from replab.settings import own_parts
 
 MODELS = Kind("model", "replab.models.zoo", "register", "replab models lists all")
 
@@ -26,12 +26,7 @@ def settings_file(model: str) -> Path | None:
 
 def check(model: str) -> None:
     """Refuse a name that is not registered and a file that does not exist, without importing anything."""
-    if ".py:" not in model and not model.endswith(".py"):
-        if model != "vit-b16" and not model.startswith(("torchvision:", "python:")):
-            MODELS.check(model)
-        return
-    file, sign, _ = model.rpartition(":")
-    if not sign or not file or model.endswith(".py"):
-        raise ModelError(f"a model file is given as FILE.py:FUNCTION, got {model!r}; for example {model}:build")
-    if not Path(file).is_file():
-        raise ModelError(f"no model file {file}: looked in {Path(file).parent.resolve()}")
+    if own_parts.is_file(model):
+        own_parts.check(model)
+    elif model != "vit-b16" and not model.startswith(("torchvision:", own_parts.LIVE)):
+        MODELS.check(model)

@@ -1,5 +1,7 @@
 """Whether a run may bring code: a file of the user's is imported only where this user named it, or trusted its text.
 
+One rule for models, losses, optimizers, schedules, augmentations and metrics.
+
 What a run folder says about itself proves nothing: its recipe, its hashes and its files come from whoever made it. So
 what was trusted is remembered in the user's own configuration, by the text's SHA-256: the functions that were named in
 it, and the places it was run from. A text that was trusted is run from there, with its neighbours; from anywhere else
@@ -11,34 +13,56 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
 from replab import files
 from replab.errors import FileError, ModelError
 from replab.records.record import Record
+from replab.settings.own_parts import is_file, kept_as, own_parts
 
 Trust = bool | Callable[[str], bool]  # whether to run such code, or a function that shows what it is and asks
-KEPT = "model_file.txt"  # a run's own copy of the text
+Notice = Callable[[str], None]
+KEPT = "model_file.txt"  # a run's own copy of its model's text; settings.own_parts names those of other parts
 
 
-def is_file(model: str) -> bool:
-    """Whether it names a file of the user's rather than something registered."""
-    return ".py:" in model or model.endswith(".py")
-
-
-def allowed(model: str, record: Record, trust: Trust = False, notice: Callable[[str], None] = lambda text: None) -> str:
+def allowed(model: str, record: Record, trust: Trust = False, notice: Notice = lambda text: None) -> str:
     """What to import for a run whose recipe names `model`: a registered name as it is, or FILE.py:FUNCTION if trusted.
 
     Call it wherever a model comes from a run folder and not from the caller. `notice` is told if a file has changed
     and the run's own copy is used.
     """
-    if not is_file(model):
-        return model
-    file, _, function = model.rpartition(":")
-    kept = record.read_text(KEPT) if record.has(KEPT) else None
-    recorded = record.read_json("input.json", {}).get("model_sha256") or (kept and digest(kept))
+    recorded = record.read_json("input.json", {}).get("model_sha256")
+    return _allowed(model, KEPT, recorded, "--model FILE.py:FUNCTION", record, trust, notice)
+
+
+def allowed_parts(
+    recipe: Any, record: Record, trust: Trust = False, notice: Notice = lambda text: None, given: Collection[str] = ()
+) -> dict[str, str]:
+    """The same for the recipe's own loss, optimizer, schedule, augmentations and metrics: what to import, by name.
+
+    `given` are the names that come from the caller.
+    """
+    recorded = record.read_json("input.json", {}).get("parts", {})
+    return {
+        name: _allowed(
+            name, kept_as(name), recorded.get(name), f"replab.resume(run, {setting}=...)", record, trust, notice
+        )
+        for name, setting in own_parts(recipe).items()
+        if name not in given
+    }
+
+
+def _allowed(
+    name: str, copy: str, recorded: str | None, instead: str, record: Record, trust: Trust, notice: Notice
+) -> str:
+    """`copy`: the file of the folder that has its text. `instead`: how the caller names a file of their own."""
+    if not is_file(name):
+        return name
+    file, _, function = name.rpartition(":")
+    kept = record.read_text(copy) if record.has(copy) else None
+    recorded = recorded or (kept and digest(kept))
     path = Path(file).resolve()
     there = _text(path)
     if there is not None and digest(there) == recorded and _known(recorded, function, path):
@@ -46,16 +70,15 @@ def allowed(model: str, record: Record, trust: Trust = False, notice: Callable[[
     if kept is None or digest(kept) != recorded:
         what = "has no" if kept is None else "has another text in"
         raise ModelError(
-            f"run {record.id} was made with {model}, and its folder {what} {KEPT};"
-            " --model FILE.py:FUNCTION names the file to use"
+            f"run {record.id} was made with {name}, and its folder {what} {copy}; {instead} names the file to use"
         )
     mark = digest(kept)
     if not _known(mark, function):
-        where = f"{record.path(KEPT)} (SHA-256 {mark})"
+        where = f"{record.path(copy)} (SHA-256 {mark})"
         if not (trust(f"run {record.id} brings code: {function} in {where}") if callable(trust) else trust):
             raise ModelError(
                 f"run {record.id} brings code, which is not run unasked: {function} in {where}; read it, then --trust"
-                " runs it, or --model FILE.py:FUNCTION names a file of yours"
+                f" runs it, or {instead} names a file of yours"
             )
         remember(mark, function)
     elif there is not None and digest(there) != mark:

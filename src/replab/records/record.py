@@ -37,8 +37,10 @@ class Record(RunFolder):
     # -- making and finding ------------------------------------------------------------------------------------------
 
     @classmethod
-    def create(cls, runs: Path, recipe: Recipe, environment: Mapping[str, Any], model_text: str = "") -> Record:
-        """A new folder of its own, even when two runs start in the same second. `model_text`: of the user's file."""
+    def create(
+        cls, runs: Path, recipe: Recipe, environment: Mapping[str, Any], texts: Mapping[str, str] | None = None
+    ) -> Record:
+        """A new folder of its own, even when two runs start in the same second. `texts`: files of the user's code."""
         words = (Path(recipe.model.split(":")[0]).stem, Path(recipe.data).stem)
         name = time.strftime("%Y%m%d-%H%M%S-") + re.sub(r"[^A-Za-z0-9._-]+", "_", "-".join(words))
         try:
@@ -51,8 +53,8 @@ class Record(RunFolder):
         record = cls(folder)
         try:
             record.write_text("recipe.toml", recipe.to_toml())
-            if model_text:
-                record.write_text("model_file.txt", model_text)
+            for file, text in (texts or {}).items():
+                record.write_text(file, text)
             record.write_json("environment.json", {"kind": MARK, **environment})  # last: what it marks can be resumed
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)

@@ -42,6 +42,7 @@ REMEDIES = (
     ("*.np[yz]", "remove it and metrics.json, and replab resume {run} evaluates again"),
     ("facts.json", "remove it and metrics.json, and replab resume {run} evaluates again"),
     ("model_file.txt", "--model FILE.py:FUNCTION names the file instead"),
+    ("part_file-*", "replab.resume(run, loss=...) names the file instead, likewise optimizer, schedule and the others"),
     ("*", "restore it from a copy, or start a new run"),
 )
 

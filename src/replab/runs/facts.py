@@ -14,7 +14,8 @@ from replab.settings.words import count, duration
 CONVERGED = 1e-6  # largest entry of the gradient at which a fitted logistic regression has converged
 SHOWN = (  # settings with a line of their own
     "model", "params", "data", "seed", "batch_size", "optimizer", "lr", "epochs", "schedule", "unfreeze_every", "head",
-    "neighbours", "metric", "backend", "device", "search.batch", "search.threads", "epochs_at_10k", "test_curve",
+    "neighbours", "distance", "metric", "backend", "device", "search.batch", "search.threads", "epochs_at_10k",
+    "test_curve",
 )  # fmt: skip
 STAGES = ("features", "search", "train", "evaluate")
 
@@ -32,7 +33,7 @@ def _head(values: Values) -> list[tuple[str, str]]:
     """A head that was fitted at once: it has no rate, epochs, batches or optimizer."""
     chosen, row = values.chosen, values.epochs[-1]
     if chosen.head == "knn":
-        return [("head", f"{chosen.neighbours} nearest training images by {chosen.metric} distance of features")]
+        return [("head", f"{chosen.neighbours} nearest training images by {chosen.distance} distance of features")]
     slope, iterations = row.get("train_gradient", float("nan")), row.get("train_iterations", 0)
     ended = "converged" if slope <= CONVERGED else "NOT converged"
     text = f"{ended} after {iterations:.0f} iterations of L-BFGS (largest gradient {slope:.1e})"

@@ -9,7 +9,7 @@ from pathlib import Path
 from replab.errors import ModelError, RunError
 from replab.records.events import Events
 from replab.search.engines.base import Engine, Workers, engine
-from replab.search.work import Work, obstacle
+from replab.search.work import Work, obstacle, session_code
 from replab.settings.searched import wanted_trials
 from replab.settings.words import duration
 from replab.training.cost import Cost, searches
@@ -32,8 +32,8 @@ def settle(workers: Workers, experiment: Experiment, cost: Cost, events: Events)
             events.message(f"{recipe.model} has nothing to search for: workers have nothing to do in this run")
         return ALONE
     if reason := obstacle(experiment):
-        if (wanted or 1) > 1 and experiment.source.text is not None and experiment.source.path is None:
-            raise ModelError(f"--workers {wanted} needs a model that can be sent to a worker: {reason}")
+        if (wanted or 1) > 1 and session_code(experiment):
+            raise ModelError(f"--workers {wanted} needs code that can be sent to a worker: {reason}")
         if (wanted or 1) > 1:
             events.message(f"--workers {wanted} is not used: {reason}")
         return ALONE

@@ -11,6 +11,7 @@ import numpy as np
 
 from replab import tasks
 from replab.backends import backend as backends
+from replab.backends import own_parts
 from replab.data.images import Dataset, Images
 from replab.data.mapped import BLOCK
 from replab.errors import ModelError
@@ -53,8 +54,9 @@ class Work:
                 np.save(folder / f"{name}-labels.npy", images.labels)
         return {
             "recipe": learner.recipe.to_toml(),
-            "model": source.name if source.path is None else f"{source.path}:{source.name.rpartition(':')[2]}",
-            "model_sha256": source.sha256,
+            "model": source.place,
+            "code": {part.place: part.sha256 for part in (source, *learner.own.values()) if part.path is not None},
+            "parts": {name: part.place for name, part in learner.own.items()},
             "weights_sha256": None if learner.initial is None else learner.initial.sha256,
             "device": learner.device,
             "channels_last": learner.channels_last,
@@ -71,12 +73,17 @@ class Work:
 
 def obstacle(experiment: Experiment) -> str:
     """Why its trials cannot be sent to workers; empty where they can."""
-    source = experiment.source
-    if source.path is None and source.text is not None:
-        return f"{source.name} is code of this session; put it into a file and name it FILE.py:FUNCTION"
+    if live := session_code(experiment):
+        return f"{live} is code of this session; put it into a file and name it FILE.py:FUNCTION"
     if isinstance(experiment, (Frozen, Head)):
         return "the head of a frozen backbone is searched on features, in this process"
     return ""
+
+
+def session_code(experiment: Experiment) -> str:
+    """The first of its parts that is in no file; empty where there is none."""
+    parts = (experiment.source, *experiment.own.values())
+    return next((part.name for part in parts if part.path is None and part.text is not None), "")
 
 
 def received(sent: Mapping[str, Any]) -> Work:
@@ -84,14 +91,15 @@ def received(sent: Mapping[str, Any]) -> Work:
     recipe = Recipe.from_toml(sent["recipe"])
     backend = backends.get(recipe.backend, recipe.precision)
     backend.lib.set_num_threads(sent["threads"])
-    if sent["model_sha256"] is not None:
-        path = Path(sent["model"].rpartition(":")[0])
+    for place, mark in sent["code"].items():
+        path = Path(place.rpartition(":")[0])
         text = path.read_text(encoding="utf-8") if path.is_file() else ""
-        if digest(text) != sent["model_sha256"]:
+        if digest(text) != mark:
             raise ModelError(f"{path} is not the file that the search began with; replab resume uses the run's copy")
     source = loader.find(sent["model"], backend)
+    own = own_parts.load(recipe, backend, sent["parts"])
     train, validation = (_images(sent, part) for part in PARTS)
-    task = tasks.make(recipe, train.spec, backend.lib, source.build)
+    task = tasks.make(recipe, train.spec, backend.lib, source.function, own)
     initial = None
     if recipe.pretrained or recipe.weights:
         initial = weights.read(recipe.weights or backbones.fetched(source.name))
@@ -99,8 +107,9 @@ def received(sent: Mapping[str, Any]) -> Work:
             raise ModelError(f"{initial.origin} is not the file that the search began with; start a new run")
     data = Dataset(sent["data"], train, validation, sent["fingerprint"])
     learner = Experiment(
-        recipe, data, source, backend, sent["device"], task, channels_last=sent["channels_last"], initial=initial
-    )
+        recipe, data, source, backend, sent["device"], task, channels_last=sent["channels_last"], initial=initial,
+        own=own,
+    )  # fmt: skip
     return Work(learner, train, validation)
 
 

@@ -8,16 +8,19 @@ from replab.settings import protocols
 Choices = tuple["str | Kind", ...]  # names, and kinds whose names belong to them
 
 # The rooms that hold the entries import their kind from here, so that an entry of a notebook is a choice too.
-optimizer = Kind("optimizer", "replab.training", "optimizer", "known: {names}")
+optimizer = Kind("optimizer", "replab.training.optimizers", "optimizer", "known: {names}")
 schedule = Kind("schedule", "replab.training", "schedule", "known: {names}")
 augmentation = Kind("augmentation", "replab.data.augment", "augmentation", "known: {names}")
 task = Kind("task", "replab.tasks", "task", "known: {names}")
+loss = Kind("loss", "replab.tasks.losses", "loss", "known: {names}")
+metric = Kind("metric", "replab.tasks.metrics", "metric", "known: {names}")
 
 OPTIMIZERS: Choices = (optimizer,)
 SCHEDULES: Choices = (schedule,)
 AUGMENTATIONS: Choices = ("auto", augmentation)
 TASKS: Choices = ("auto", task)
-LOSSES: Choices = ("cross-entropy", "squared-error")
+LOSSES: Choices = (loss,)
+METRICS: Choices = (metric,)
 BACKENDS: Choices = ("torch", "mytorch")
 PROTOCOLS: Choices = tuple(protocols.names())
 METHODS: Choices = ("tpe", "halving", "range-test")
@@ -26,7 +29,7 @@ VIEWS: Choices = ("none", "flip", "multicrop")
 AVERAGES: Choices = ("none", "ema", "lookahead")
 FITS: Choices = ("crop", "pad", "squish")
 PRECISIONS: Choices = ("auto", "float32", "bfloat16")
-METRICS: Choices = ("cosine", "euclidean")
+DISTANCES: Choices = ("cosine", "euclidean")
 FITTED_HEADS = ("logistic", "knn")  # fitted in one step on features, without epochs
 HEADS: Choices = ("linear", "mlp", *FITTED_HEADS)
 

@@ -60,7 +60,7 @@ class Recipe:
     )  # fmt: skip
     augment: tuple[str, ...] = setting(
         (), "random changes to training images: flip,crop=4,affine=10:3:0.1, or auto: what suits the data", DATA,
-        choices=choices.AUGMENTATIONS, label="augmentation", way_out="leave it out for none",
+        choices=choices.AUGMENTATIONS, own=True, label="augmentation", way_out="leave it out for none",
     )  # fmt: skip
     tta: str = setting(
         "none", "classify test images as the mean over views: mirrored, or mirrored and shifted by a pixel", DATA,
@@ -82,7 +82,7 @@ class Recipe:
         choices=choices.PROTOCOLS, way_out="replab protocol list shows them",
     )  # fmt: skip
     batch_size: int = setting(128, "images per training step", TRAINING, at_least=1, searchable=True)
-    optimizer: str = setting("adam", "how weights are updated", TRAINING, choices=choices.OPTIMIZERS)
+    optimizer: str = setting("adam", "how weights are updated", TRAINING, choices=choices.OPTIMIZERS, own=True)
     lr: float | None = setting(
         None, "learning rate; left out: searched", TRAINING, above=0, searchable=True, label="learning rate",
         way_out="1e-3 is a common start",
@@ -100,11 +100,11 @@ class Recipe:
         unit="epochs",
     )  # fmt: skip
     schedule: str = setting(
-        "constant", "how the learning rate changes over the epochs", TRAINING, choices=choices.SCHEDULES
+        "constant", "how the learning rate changes over the epochs", TRAINING, choices=choices.SCHEDULES, own=True
     )
     weight_decay: float = setting(0.0, "weight decay", TRAINING, at_least=0, searchable=True, way_out="0 turns it off")
     momentum: float = setting(
-        0.0, "momentum of sgd", TRAINING, at_least=0, below=1, searchable=True, way_out="0.9 is common"
+        0.0, "momentum of sgd and rmsprop", TRAINING, at_least=0, below=1, searchable=True, way_out="0.9 is common"
     )
     clip_value: float | None = setting(
         None, "clip each gradient value to this size", TRAINING, above=0, way_out="leave it out for no clipping"
@@ -114,7 +114,7 @@ class Recipe:
     )
     loss: str = setting(
         "cross-entropy", "what a classifier minimises; squared-error is on one-hot targets", TRAINING,
-        choices=choices.LOSSES,
+        choices=choices.LOSSES, own=True,
     )  # fmt: skip
     label_smoothing: float = setting(
         0.0,
@@ -144,6 +144,10 @@ class Recipe:
     test_curve: bool = setting(
         True, "evaluate the test images after every epoch, for the curve; without it once, at the end", TRAINING
     )
+    metric: tuple[str, ...] = setting(
+        (), "measure these of a classifier too, joined by commas", TRAINING, choices=choices.METRICS, own=True,
+        label="metrics", way_out="leave it out for accuracy; --distance is the distance of --head knn",
+    )  # fmt: skip
     pretrained: bool = setting(False, "start from published ImageNet weights", FINE_TUNING)
     weights: str = setting("", "start from these weights: a .safetensors or .pth file, or an earlier run", FINE_TUNING)
     freeze: bool = setting(False, "train only the head", FINE_TUNING)
@@ -168,7 +172,7 @@ class Recipe:
         searchable=True,
         way_out="leave it out to search",
     )
-    metric: str = setting("cosine", "distance of --head knn", FINE_TUNING, choices=choices.METRICS)
+    distance: str = setting("cosine", "distance of --head knn", FINE_TUNING, choices=choices.DISTANCES)
     feature_cache: bool = setting(
         True, "compute the features of a frozen backbone once per image and keep them", FINE_TUNING
     )
@@ -272,6 +276,8 @@ class Recipe:
             )
         if version < 3 and isinstance(settings.get("search", {}), Mapping):
             settings["search"] = {**BEFORE_BATCHES, **settings.get("search", {})}
+        if settings.get("metric") in choices.DISTANCES:  # its name before it was --distance
+            settings["distance"] = settings.pop("metric")
         named = settings.get("protocol") if version == 1 else None  # written by hand: the rest is the protocol's
         base = cls.of_protocol(named) if named in choices.PROTOCOLS else cls()
         return base.replace(**settings)

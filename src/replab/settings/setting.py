@@ -15,6 +15,7 @@ from typing import Any, get_args, get_type_hints
 from replab.errors import RecipeError
 from replab.settings import choices as choosing
 from replab.settings.choices import Choices
+from replab.settings.own_parts import is_own, split
 from replab.settings.text import parse_settings
 from replab.settings.values import OF_ANNOTATION, SWITCH, TABLE, TEXT, TIME, WHOLE, ValueType, read
 
@@ -34,6 +35,7 @@ class Setting:
     at_most: float | None = None
     below: float | None = None
     choices: Choices = ()
+    own: bool = False  # FILE.py:FUNCTION is allowed too, in Python the function itself
     pattern: str = ""  # a regular expression for the whole text,
     form: str = ""  # and the same for people: completes "must be ..."
     unit: str = ""
@@ -120,6 +122,7 @@ class Setting:
         """The help text with choices and default."""
         text = f"{self.help}: {self.form}" if self.form else self.help
         facts = [", ".join(choosing.names(self.choices))] if self.choices else []
+        facts = [f"{facts[0]}, or FILE.py:FUNCTION"] if self.own else facts
         facts += [f"default: {self.default_text}"] if self.default_text else []
         return f"{text} ({'; '.join(facts)})" if facts else text
 
@@ -150,11 +153,12 @@ class Setting:
 
     def _choose(self, word: str) -> None:
         """`crop=4` is the choice `crop`."""
-        known, name = choosing.names(self.choices), word.partition("=")[0].strip()
-        if name not in known:
-            near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+        known, (name, _) = choosing.names(self.choices), split(word)
+        if name not in known and not (self.own and is_own(name)):
+            near = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
             advice = f"did you mean {near[0]!r}?" if near else self.advice
-            raise RecipeError(f"{self.key} must be one of {', '.join(known)}, got {name!r}; {advice}")
+            listed = ", ".join(known) + (" or FILE.py:FUNCTION" if self.own else "")
+            raise RecipeError(f"{self.key} must be one of {listed}, got {name!r}; {advice}")
 
     def _refuse(self, passes: bool, rule: str, value: Any) -> None:
         if not passes:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from replab.backends.own_parts import Parts
 from replab.data.images import Dataset, Images, ImageSpec
 from replab.errors import RecipeError
 from replab.settings.choices import task as task  # the decorator of a task: @task
@@ -35,6 +36,7 @@ class Task:
     objective: ClassVar[str | None] = "loss"  # what a search minimises on validation images; None: no search
     needs_labels: ClassVar[bool] = False
     mixes_labels: ClassVar[bool] = False  # whether `losses` uses batch.target, which mixup and CutMix make
+    takes_loss: ClassVar[bool] = False  # whether --loss and --metric, which are of logits, mean anything to it
     backends: ClassVar[tuple[str, ...]] = ("torch",)
     weights: ClassVar[tuple[str, ...]] = ()  # model parameters that weigh the terms of the loss: not to be searched
     betas: ClassVar[tuple[float, float] | None] = None  # Adam's, where they differ from its defaults
@@ -45,8 +47,8 @@ class Task:
         self.lib, self.functional = lib, lib.nn.functional
 
     @classmethod
-    def of(cls, recipe: Recipe, image: ImageSpec, lib: Any) -> Task:
-        """The task with a recipe's settings. `lib` is torch or mytorch."""
+    def of(cls, recipe: Recipe, image: ImageSpec, lib: Any, parts: Parts) -> Task:
+        """The task with a recipe's settings. `lib` is torch or mytorch, `parts` are the user's own."""
         return cls(lib)
 
     @property

@@ -11,13 +11,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from replab.backends.backend import Backend
+from replab.backends.own_parts import Part, Parts
+from replab.data.augment import steps
 from replab.data.batches import Batches
 from replab.data.images import Dataset, Images
 from replab.data.normalise import normalisation
 from replab.errors import RunError
 from replab.models import loader
 from replab.models.adapt import freezing, heads, mup, rates
-from replab.models.loader import ModelSource
 from replab.models.parts.whitening import Whitening, whitened, whitening_layers
 from replab.models.pretrained import backbones, weights
 from replab.models.pretrained.weights import Summary, Weights
@@ -35,13 +36,14 @@ from replab.training.state import State
 class Experiment:
     recipe: Recipe
     data: Dataset
-    source: ModelSource
+    source: Part  # of the model
     backend: Backend
     device: str
     task: Any
     channels_last: bool = True  # False for a model that fails on such images, as one that says x.view(n, -1)
     initial: Weights | None = None  # what every new model begins with, where it is not drawn by the seed
     weights_summary: Summary | None = None  # what these filled and what they left
+    own: Parts = field(default_factory=Parts)  # the user's own loss, optimizer, schedule, augmentations, metrics
     tried: list[Any] = field(default_factory=list)  # the model that prepare tried on a batch, until it is taken
 
     in_steps = True  # whether fitting is made of steps, as opposed to a closed form
@@ -106,7 +108,7 @@ class Experiment:
             model = backbones.normalised(model, self.source.name)
         if recipe.head != "linear":
             rows = len(self.data.train)
-            freezing.replace_head(model, lambda old: heads.make(recipe.head, old, rows, recipe.metric))
+            freezing.replace_head(model, lambda old: heads.make(recipe.head, old, rows, recipe.distance))
         if self.initial is not None:
             known = backbones.backbone(self.source.name)
             published = known is not None and self.initial.sha256.startswith(known.hash_prefix)  # also by --weights
@@ -142,7 +144,7 @@ class Experiment:
             seed=recipe.seed if shuffled else 0,
             shuffle=shuffled,
             normalise=normalisation(like, recipe.normalise),
-            augment=recipe.augment if shuffled else (),
+            augment=steps.parse(recipe.augment, self.own) if shuffled else (),
             device=self.device,
             channels_last=prefers_channels_last(model),
         )
@@ -159,7 +161,7 @@ class Experiment:
 
         made = {
             part: optimizers.make(
-                recipe.optimizer, lib, groups(params),
+                recipe.optimizer, lib, groups(params), self.own,
                 lr=lr, weight_decay=recipe.weight_decay, momentum=recipe.momentum,
             )
             for part, params in self.task.parts(model).items()

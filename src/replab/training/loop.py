@@ -10,11 +10,13 @@ from typing import Any, Protocol
 import numpy as np
 
 from replab.backends.backend import Backend, array
+from replab.backends.own_parts import Parts
 from replab.data.batches import Batches
 from replab.data.images import Images
 from replab.errors import ReplabError
 from replab.models.adapt import freezing
 from replab.records.events import Events
+from replab.settings.choices import schedule
 from replab.settings.recipe import Recipe, derive_seed
 from replab.training import interruption, schedules
 from replab.training.evaluate import evaluate, to_backend
@@ -37,6 +39,8 @@ class Learner(Protocol):
     def backend(self) -> Backend: ...
     @property
     def device(self) -> str: ...
+    @property
+    def own(self) -> Parts: ...
     def batches(
         self, images: Images, model: Any, recipe: Recipe, *, trained_on: Images | None = ..., shuffled: bool = ...
     ) -> Batches: ...
@@ -78,8 +82,8 @@ def fit(
                     log = train_step(learner, model, batch, state.optimizers, recipe, step, total)
                     state.after_step(step, total, log, len(batch.index))
             logs, sizes = state.end_epoch()
-            rate = schedules.rate(recipe.schedule, epoch * len(batches) - 1, total, recipe.lr)
-            row = {"epoch": float(epoch), "lr": rate, **averages(logs, sizes, "train_")}
+            rate = learner.own.choose(schedule, recipe.schedule)(epoch * len(batches) - 1, total, recipe.lr)
+            row = {"epoch": float(epoch), "lr": float(rate), **averages(logs, sizes, "train_")}
             times = {"train_seconds": perf_counter() - started, "images": float(sum(sizes[done:]))}
             check_finite(row, epoch)
             look(learner, model, watched, row, times)
@@ -102,7 +106,7 @@ def train_step(
     with backend.autocast(learner.device):
         for part, losses, logs in learner.task.losses(model, batch):
             optimizer = optimizers[part]
-            set_rate(optimizer, recipe, step, total)
+            set_rate(optimizer, recipe, step, total, learner.own)
             params = [p for group in optimizer.param_groups for p in group["params"]]
             optimizer.zero_grad()
             loss = losses.mean()  # the one place that reduces: tasks give one loss per sample
@@ -119,15 +123,16 @@ def train_step(
     return seen
 
 
-def set_rate(optimizer: Any, recipe: Recipe, step: int, total: int) -> None:
+def set_rate(optimizer: Any, recipe: Recipe, step: int, total: int, own: Parts | None = None) -> None:
     if recipe.schedule == "constant":
         return
     assert recipe.lr is not None
     assert recipe.epochs is not None
-    momentum = schedules.momentum(recipe.schedule, step, total)
+    chosen = (own or Parts()).choose(schedule, recipe.schedule)
+    momentum = schedules.momentum(chosen, step, total)
     for group in optimizer.param_groups:
         whole = total * min(group.get("epochs", recipe.epochs), recipe.epochs) // recipe.epochs
-        rate = schedules.rate(recipe.schedule, step, whole, recipe.lr) if step < whole else 0.0
+        rate = float(chosen(step, whole, recipe.lr)) if step < whole else 0.0
         group["lr"] = rate * group.get("share", 1.0)
         if momentum is not None and "betas" in group:
             group["betas"] = (momentum, group["betas"][1])

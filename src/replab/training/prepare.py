@@ -5,7 +5,7 @@ All that cannot work is refused here, before a folder is made. Nothing is writte
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
 from typing import Any
@@ -14,8 +14,9 @@ import numpy as np
 
 from replab import tasks
 from replab.backends import backend as backends
+from replab.backends import own_parts
 from replab.data.augment.automatic import suited
-from replab.data.augment.steps import check_fits, mixes_labels, parse
+from replab.data.augment.steps import Step, check_fits, mixes_labels, parse
 from replab.data.augmented_copy import with_augmented_copy
 from replab.data.images import Dataset, Images
 from replab.data.load import load
@@ -23,15 +24,17 @@ from replab.errors import DataError, ModelError, RecipeError, ReplabError, RunEr
 from replab.models import loader
 from replab.models.adapt import heads
 from replab.models.pretrained import backbones, weights
-from replab.models.trust import Trust, allowed
+from replab.models.trust import Trust, allowed, allowed_parts
 from replab.records.record import Record
 from replab.settings.length import epochs_for
+from replab.settings.own_parts import without_own_parts
 from replab.settings.recipe import Recipe
 from replab.settings.rules import AUTO
 from replab.settings.searched import check_space
 from replab.training import features
 from replab.training.evaluate import to_backend
 from replab.training.experiment import Experiment, prefers_channels_last
+from replab.training.try_parts import try_parts
 
 MOST_THREADS = 1024
 
@@ -40,30 +43,35 @@ def prepare(
     recipe: Recipe,
     model: str | Callable[..., Any] | None = None,
     data: Dataset | None = None,
+    parts: Mapping[str, Any] | None = None,
     *,
     reopened: bool = False,
 ) -> Experiment:
     """Everything a run needs, checked. `data`: the images themselves, where the recipe cannot load them by name.
 
-    `reopened`: of a run that is there, made when rules may have been fewer.
+    `parts`: own parts of the recipe by name, as functions or as the files to take them from. `reopened`: of a run that
+    is there, made when rules may have been fewer.
     """
     recipe = heads.settle(recipe)
     backend = backends.get(recipe.backend, recipe.precision)
     device = backends.pick_device(recipe.device, recipe.backend)
     source = loader.find(model if model is not None else recipe.model, backend)
+    own = own_parts.load(recipe, backend, parts or {})
     data = _loaded(recipe) if data is None else data
-    task = tasks.make(recipe, data.spec, backend.lib, source.build)
+    task = tasks.make(recipe, data.spec, backend.lib, source.function, own)
     recipe = by_rule(recipe, data, task)
+    steps = parse((*recipe.augment, *recipe.augmented_copy.split(",")), own)
     if not reopened:
-        check_fits(parse((*recipe.augment, *recipe.augmented_copy.split(","))), data.spec.height, data.spec.width)
-    _check_labels(recipe, task, data)
+        check_fits(steps, data.spec.height, data.spec.width)
+    _check_labels(recipe, task, data, steps)
+    try_parts(recipe, own, data, task, backend)
     check_space(recipe, loader.parameters(source))
     initial = None
     if recipe.pretrained or recipe.weights:
         initial = weights.read(recipe.weights or backbones.fetched(source.name))
         if recipe.normalise == "backbone" and initial.normalise:
             recipe = recipe.replace(normalise=initial.normalise)
-    return _tried(Experiment(recipe, data, source, backend, device, task, initial=initial))
+    return _tried(Experiment(recipe, data, source, backend, device, task, initial=initial, own=own))
 
 
 def by_rule(recipe: Recipe, data: Dataset, task: Any) -> Recipe:
@@ -95,7 +103,7 @@ def with_copy(data: Dataset, augment: str, seed: int) -> Dataset:
     return replace(data, train=with_augmented_copy(data.train, augment, seed), fingerprint=mark)
 
 
-def _check_labels(recipe: Recipe, task: Any, data: Dataset) -> None:
+def _check_labels(recipe: Recipe, task: Any, data: Dataset, steps: Sequence[Step]) -> None:
     if task.needs_labels and data.train.labels is None:
         raise DataError(
             f"{recipe.data} has no class folders, and {task.name} needs labels; use CLASS/image.png folders"
@@ -105,7 +113,7 @@ def _check_labels(recipe: Recipe, task: Any, data: Dataset) -> None:
             raise RecipeError(
                 f"{flag} is for classifiers, got {recipe.model}, which learns to {task.name}; leave it out"
             )
-    if not task.mixes_labels and mixes_labels(parse(recipe.augment)):
+    if not task.mixes_labels and mixes_labels(steps):
         raise RecipeError(
             f"mixup and cutmix mix labels, which {task.name} does not learn from, got --augment"
             f" {','.join(recipe.augment)}; leave them out"
@@ -158,8 +166,13 @@ def reopen(
     trust: Trust = False,
     notice: Callable[[str], None] = lambda text: None,
     data: Dataset | None = None,
+    parts: Mapping[str, Any] | None = None,
+    training: bool = True,
 ) -> Experiment:
-    """The experiment a run was made with. Code that the run names is imported only if this user named or trusted it."""
+    """The experiment a run was made with. Code that the run names is imported only if this user named or trusted it.
+
+    Not for `training`, its own loss, optimizer, schedule, augmentations and metrics are left out: nothing needs them.
+    """
     import torch
 
     threads = record.read_json("environment.json", {}).get("threads")
@@ -171,9 +184,10 @@ def reopen(
     recipe = record.recipe()
     if record.has("model.safetensors"):  # trained: what it began with is not needed again
         recipe = recipe.replace(pretrained=False, weights="")
-    experiment = prepare(
-        recipe, allowed(recipe.model, record, trust, notice) if model is None else model, data, reopened=True
-    )
+    recipe = recipe if training else without_own_parts(recipe).replace(metric=())
+    named = allowed(recipe.model, record, trust, notice) if model is None else model
+    own = {**allowed_parts(recipe, record, trust, notice, parts or {}), **(parts or {})}
+    experiment = prepare(recipe, named, data, own, reopened=True)
     initial = experiment.initial
     if initial is not None and seen.get("weights_sha256") not in (None, initial.sha256):
         raise RunError(f"{initial.origin} is not the file run {record.id} began with; start a new run")
@@ -182,7 +196,7 @@ def reopen(
 
 def restore(record: Record, model: str | Callable[..., Any] | None = None, trust: Trust = False) -> Experiment:
     """The experiment of a trained run without its images: all that using the model needs is in the folder."""
-    return reopen(record, model, trust, data=_blank(record))
+    return reopen(record, model, trust, data=_blank(record), training=False)
 
 
 def _blank(record: Record) -> Dataset:

@@ -7,8 +7,11 @@ momentum (Adam's first beta) names a function of (step, total) for it.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from replab.settings.choices import schedule
+
+Schedule = Callable[[int, int, float], float]
 
 
 @schedule
@@ -23,6 +26,27 @@ def cosine(step: int, total: int, lr: float) -> float:
     return lr * 0.5 * (1 + math.cos(math.pi * step / total))
 
 
+@schedule
+def warmup_cosine(step: int, total: int, lr: float) -> float:
+    """Up from 0 over the first twentieth of the steps, then half a cosine to 0"""
+    first = max(1, total // 20)
+    if step < first:
+        return lr * (step + 1) / (first + 1)
+    return cosine(step - first, total - first, lr)
+
+
+@schedule
+def step(step: int, total: int, lr: float) -> float:
+    """A tenth of the rate after half of the steps, and again after three quarters"""
+    return lr * 0.1 ** ((step >= total / 2) + (step >= total * 3 / 4))
+
+
+@schedule
+def linear(step: int, total: int, lr: float) -> float:
+    """In a straight line from the rate to 0"""
+    return lr * (1 - step / total)
+
+
 def cycled_momentum(step: int, total: int) -> float:
     """The other way round than one-cycle's rate."""
     return _cycle(step, total, start=0.95, peak=0.85, end=0.95)
@@ -35,12 +59,6 @@ def one_cycle(step: int, total: int, lr: float) -> float:
 
 
 @schedule
-def linear(step: int, total: int, lr: float) -> float:
-    """A straight line from the rate to 0"""
-    return lr * (1 - step / total)
-
-
-@schedule
 def triangle(step: int, total: int, lr: float) -> float:
     """A straight line from 0.2 of the rate up to it over the first 23 %, then down to 0.07 of it, as airbench94"""
     top = max(1, int(0.23 * total))
@@ -49,14 +67,9 @@ def triangle(step: int, total: int, lr: float) -> float:
     return lr * (1 - 0.93 * (step - top) / (total - top))
 
 
-def rate(name: str, step: int, total: int, lr: float) -> float:
-    """The learning rate at a step (from 0) of `total`."""
-    return float(schedule.get(name)(step, total, lr))
-
-
-def momentum(name: str, step: int, total: int) -> float | None:
+def momentum(of: Schedule, step: int, total: int) -> float | None:
     """The momentum at a step, or None where a schedule leaves it alone."""
-    moves = getattr(schedule.get(name), "momentum", None)
+    moves = getattr(of, "momentum", None)
     return None if moves is None else float(moves(step, total))
 
 

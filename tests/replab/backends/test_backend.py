@@ -7,6 +7,7 @@ import torch
 import mytorch
 from replab.backends import backend as backends
 from replab.backends.backend import array, pick_device
+from replab.backends.own_parts import Parts
 from replab.data.batches import Batch
 from replab.data.images import ImageSpec
 from replab.errors import RecipeError
@@ -113,7 +114,7 @@ def test_optimizers_by_name():
         backend = backends.get(name)
         for optimizer, kind in (("adam", "Adam"), ("adamw", "AdamW"), ("sgd", "SGD")):
             params = [backend.lib.nn.Parameter(backend.lib.zeros(2))]
-            made = make(optimizer, backend, params, lr=0.1, weight_decay=0.01, momentum=0.9)
+            made = make(optimizer, backend, params, Parts(), lr=0.1, weight_decay=0.01, momentum=0.9)
             assert type(made).__name__ == kind
             assert (made.param_groups[0]["lr"], made.param_groups[0]["weight_decay"]) == (0.1, 0.01)
 
@@ -135,7 +136,9 @@ def test_optimizers_step_as_torchs_own(name, own):
         return parameter.detach(), saved["state"][0]
 
     momentum = {"momentum": 0.9} if name == "sgd" else {}
-    ours, our_state = steps(lambda p: make(name, backends.get("torch"), p, lr=0.1, weight_decay=0.01, momentum=0.9))
+    ours, our_state = steps(
+        lambda p: make(name, backends.get("torch"), p, Parts(), lr=0.1, weight_decay=0.01, momentum=0.9)
+    )
     theirs, their_state = steps(lambda p: own(p, lr=0.1, weight_decay=0.01, fused=True, **momentum))
     assert torch.equal(ours, theirs)
     assert our_state.keys() == their_state.keys()

@@ -71,7 +71,8 @@ def test_bounds_refuse_with_rule_value_and_way_out(declared):
 
 @pytest.mark.parametrize("declared", [s for s in SETTINGS if s.choices], ids=lambda s: s.key)
 def test_an_unknown_choice_is_refused_with_the_known_ones(declared):
-    with pytest.raises(RecipeError, match=f"{declared.key} must be one of {', '.join(names(declared.choices))}, got"):
+    listed = ", ".join(names(declared.choices)) + (" or FILE.py:FUNCTION" if declared.own else "")
+    with pytest.raises(RecipeError, match=f"{declared.key} must be one of {listed}, got"):
         with_value(declared, "zzz")
 
 

@@ -8,7 +8,7 @@ from replab.errors import RecipeError
 from replab.models.adapt.rates import groups
 from replab.settings.recipe import Recipe
 from replab.training.loop import set_rate
-from replab.training.muon import Orthogonal, orthogonal
+from replab.training.optimizers.muon import Orthogonal, orthogonal
 from replab.training.prepare import prepare
 
 

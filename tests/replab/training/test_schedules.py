@@ -3,9 +3,10 @@
 import pytest
 import torch
 
+from replab.settings.choices import schedule
 from replab.settings.recipe import Recipe
-from replab.training import schedules as schedule
 from replab.training.loop import set_rate
+from replab.training.schedules import momentum
 
 
 def optimizer(name, lr):
@@ -58,10 +59,10 @@ def test_linear_is_torchs():
 
 
 def test_triangle_by_hand():
-    rates = [schedule.rate("triangle", step, 100, 10.0) for step in (0, 23, 100)]
+    rates = [schedule.get("triangle")(step, 100, 10.0) for step in (0, 23, 100)]
     assert rates == pytest.approx([2.0, 10.0, 0.7])
-    assert schedule.rate("triangle", 11.5, 100, 10.0) == pytest.approx(6.0)
-    assert schedule.rate("triangle", 0, 1, 1.0) <= 1.0
+    assert schedule.get("triangle")(11.5, 100, 10.0) == pytest.approx(6.0)
+    assert schedule.get("triangle")(0, 1, 1.0) <= 1.0
 
 
 def test_constant_leaves_the_optimizer_alone():
@@ -69,14 +70,14 @@ def test_constant_leaves_the_optimizer_alone():
     for step in range(5):
         set_rate(sgd, Recipe(lr=0.5), step, 5)
         assert settings(sgd) == (0.1, 0.9)
-    assert schedule.rate("constant", 3, 5, 0.5) == 0.5
-    assert schedule.momentum("cosine", 3, 5) is None
+    assert schedule.get("constant")(3, 5, 0.5) == 0.5
+    assert momentum(schedule.get("cosine"), 3, 5) is None
 
 
 @pytest.mark.parametrize("total", [1, 2, 3, 4])
 def test_one_cycle_of_very_few_steps_stays_within_its_rates(total):
     """torch divides by zero or looks beyond its phases here; a run of one batch must still train."""
-    rates = [schedule.rate("one-cycle", step, total, 1.0) for step in range(total)]
+    rates = [schedule.get("one-cycle")(step, total, 1.0) for step in range(total)]
     assert all(1 / 25e4 * 0.999 <= rate <= 1 for rate in rates)
     assert any(rate >= 1 / 25 for rate in rates)
 

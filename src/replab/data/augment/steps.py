@@ -10,22 +10,29 @@ also gets `turn=Turn(epoch, coin)`. `sides={"pad": 1}`: pad must be below once t
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from replab.backends.own_parts import Part
 from replab.errors import RecipeError, UnknownName
 from replab.settings.choices import augmentation
+from replab.settings.own_parts import split
 
 
 class Step(NamedTuple):
-    """One augmentation and its arguments."""
+    """One augmentation and its arguments; `own` is the function of one that is not registered."""
 
     name: str
     args: tuple[float, ...] = ()
+    own: Callable[..., Any] | None = None
+
+    @property
+    def function(self) -> Callable[..., Any]:
+        return self.own or augmentation.get(self.name)
 
 
 class Turn(NamedTuple):
@@ -43,10 +50,13 @@ class Mixed(NamedTuple):
     share: float
 
 
-def parse(text: str | Sequence[str | Step]) -> tuple[Step, ...]:
-    """`"flip,crop=4"`, or a sequence of such parts, → steps, checked. Arguments are separated by colons."""
+def parse(text: str | Sequence[str | Step], own: Mapping[str, Part] | None = None) -> tuple[Step, ...]:
+    """`"flip,crop=4"`, or a sequence of such parts, → steps, checked. Arguments are separated by colons.
+
+    `own`: the user's own augmentations by name.
+    """
     parts = [p.strip() for p in text.split(",")] if isinstance(text, str) else list(text)
-    return tuple(part if isinstance(part, Step) else _step(part) for part in parts if part)
+    return tuple(part if isinstance(part, Step) else _step(part, own or {}) for part in parts if part)
 
 
 def spell(steps: Sequence[Step]) -> str:
@@ -64,10 +74,9 @@ def apply(
 ) -> tuple[Tensor, Tensor | None]:
     """(images, mixed targets or None). `target`: the labels as (B, classes), for steps that mix them."""
     mixed = None
-    for name, args in steps:
-        function = augmentation.get(name)
-        own = {"turn": turn} if getattr(function, "by_turn", False) else {}
-        found = function(x, generator, black, *args, **own)
+    for step in steps:
+        more = {"turn": turn} if getattr(step.function, "by_turn", False) else {}
+        found = step.function(x, generator, black, *step.args, **more)
         if isinstance(found, Mixed):
             assert target is not None
             target = mixed = found.share * target + (1 - found.share) * target[found.partner]
@@ -77,14 +86,14 @@ def apply(
 
 
 def mixes_labels(steps: Sequence[Step]) -> bool:
-    return any(getattr(augmentation.get(step.name), "mixes_labels", False) for step in steps)
+    return any(getattr(step.function, "mixes_labels", False) for step in steps)
 
 
 def check_fits(steps: Sequence[Step], height: int, width: int) -> None:
     """Refuse steps that could leave nothing of images this small."""
     side = min(height, width)
     for step in steps:
-        function = augmentation.get(step.name)
+        function = step.function
         names = list(inspect.signature(function).parameters)[3:]
         for name, value in zip(names, step.args):
             most = getattr(function, "sides", {}).get(name)
@@ -103,11 +112,10 @@ def drawn_share(alpha: float, generator: torch.Generator) -> float:
     return float(np.random.default_rng(seed).beta(alpha, alpha))
 
 
-def _step(text: str) -> Step:
-    name, _, numbers = text.partition("=")
-    name = name.strip()
+def _step(text: str, own: Mapping[str, Part]) -> Step:
+    name, numbers = split(text)
     try:
-        function = augmentation.get(name)
+        function = own[name].function if name in own else augmentation.get(name)
     except UnknownName as error:
         raise RecipeError(str(error)) from None
     parameters = list(inspect.signature(function, eval_str=True).parameters.values())[3:]
@@ -129,8 +137,9 @@ def _step(text: str) -> Step:
             raise RecipeError(
                 f"augmentation {text!r}: the {parameter.name} must be below {limit:g}, got {value:g}; use {usage}"
             )
-    return Step(name, tuple(int(a) if p.annotation is int else a for p, a in zip(parameters, args)))
+    typed = tuple(int(a) if p.annotation is int else a for p, a in zip(parameters, args))
+    return Step(name, typed, function if name in own else None)
 
 
 def _defaults(parameters: Sequence[inspect.Parameter]) -> list[str]:
-    return [f"{p.default:g}" for p in parameters if p.default is not None]
+    return [f"{p.default:g}" for p in parameters if isinstance(p.default, (int, float))]

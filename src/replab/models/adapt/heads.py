@@ -75,9 +75,9 @@ class Nearest(nn.Module):
     labels: torch.Tensor
     neighbours: torch.Tensor
 
-    def __init__(self, width: int, classes: int, count: int, metric: str):
+    def __init__(self, width: int, classes: int, count: int, distance: str):
         super().__init__()
-        self.classes, self.metric = classes, metric
+        self.classes, self.distance = classes, distance
         self.register_buffer("rows", torch.zeros(count, width))  # (N, D)
         self.register_buffer("labels", torch.zeros(count, dtype=torch.int64))
         self.register_buffer("neighbours", torch.tensor(1))
@@ -90,7 +90,7 @@ class Nearest(nn.Module):
         return {}
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        if self.metric == "cosine":
+        if self.distance == "cosine":
             near = nn.functional.normalize(x.float()) @ nn.functional.normalize(self.rows).T  # (B, N)
         else:
             near = -torch.cdist(x.float(), self.rows)
@@ -100,16 +100,16 @@ class Nearest(nn.Module):
         return ((votes + 1 / self.classes) / (k + 1)).log()
 
     def extra_repr(self) -> str:
-        return f"{len(self.rows):,} rows of {self.rows.shape[1]}, {self.metric}"
+        return f"{len(self.rows):,} rows of {self.rows.shape[1]}, {self.distance}"
 
 
-def make(kind: str, old: nn.Linear, rows: int, metric: str) -> nn.Module:
+def make(kind: str, old: nn.Linear, rows: int, distance: str) -> nn.Module:
     """A head in place of a linear one; `rows` is the number of training images."""
     if kind == "mlp":
         return nn.Sequential(nn.Linear(old.in_features, HIDDEN), nn.ReLU(), nn.Linear(HIDDEN, old.out_features))
     if kind == "logistic":
         return Logistic(old.in_features, old.out_features)
-    return Nearest(old.in_features, old.out_features, rows, metric)
+    return Nearest(old.in_features, old.out_features, rows, distance)
 
 
 def settle(recipe: Recipe) -> Recipe:
@@ -129,7 +129,7 @@ def settle(recipe: Recipe) -> Recipe:
 def describe(recipe: Recipe, row: dict[str, float]) -> str:
     """How a fitted head was made, for the report."""
     if recipe.head == "knn":
-        return f"{recipe.neighbours} nearest training images by {recipe.metric} distance of features"
+        return f"{recipe.neighbours} nearest training images by {recipe.distance} distance of features"
     ended = row.get("train_gradient", math.nan)
     how = "converged" if ended <= TOLERANCE else "NOT converged"
     return (

@@ -34,7 +34,7 @@ def versions() -> dict[str, str]:
 class Actor:
     """A worker of the cluster. It writes the files of the work anew where it runs: nodes share no folder."""
 
-    def __init__(self, files: dict[str, bytes], sent: dict[str, Any], text: str | None):
+    def __init__(self, files: dict[str, bytes], sent: dict[str, Any], texts: dict[str, str]):
         import torch
 
         torch.set_num_threads(sent["threads"])  # Ray sets OMP_NUM_THREADS=1, whatever a trial is to run on
@@ -44,11 +44,15 @@ class Actor:
         place = Path(self.folder.name)
         for name, content in files.items():
             (place / name).write_bytes(content)
-        model = sent["model"]
-        if text is not None:  # a user's file, shipped as its text; its hash is checked before it is imported
-            (place / "model_file.py").write_text(text, encoding="utf-8")
-            model = f"{place / 'model_file.py'}:{model.rpartition(':')[2]}"
-        self.work = received({**sent, "folder": str(place), "model": model})
+        here: dict[str, str] = {}
+        for number, (named, text) in enumerate(texts.items()):  # users' files, shipped as texts
+            file = place / f"part_file_{number}.py"
+            file.write_text(text, encoding="utf-8")
+            here[named] = f"{file}:{named.rpartition(':')[2]}"
+        code = {here[named]: mark for named, mark in sent["code"].items()}  # checked before they are imported
+        parts = {name: here.get(named, named) for name, named in sent["parts"].items()}
+        model = here.get(sent["model"], sent["model"])
+        self.work = received({**sent, "folder": str(place), "model": model, "code": code, "parts": parts})
 
     def run(self, job: dict[str, Any]) -> dict[str, Any]:
         from replab.search.engines.worker import Sender
@@ -76,7 +80,8 @@ class RayCluster:
             self.sent = work.describe(Path(folder))
             files = {path.name: path.read_bytes() for path in Path(folder).iterdir()}
         self.files = library.put(files)  # once, into the object store
-        self.text = work.learner.source.text
+        code = (work.learner.source, *work.learner.own.values())
+        self.texts = {part.place: part.text for part in code if part.path is not None}
         gpus = 1 if work.learner.device.startswith("cuda") else 0
         self.kind = library.remote(num_cpus=self.sent["threads"], num_gpus=gpus, max_restarts=0)(Actor)
 
@@ -94,7 +99,7 @@ class RayCluster:
             for place in range(self.count):
                 if waiting and place not in busy:
                     if place not in self.actors:
-                        self.actors[place] = self.kind.remote(self.files, self.sent, self.text)
+                        self.actors[place] = self.kind.remote(self.files, self.sent, self.texts)
                     job = waiting.popleft()
                     running[self.actors[place].run.remote(job.to_dict())] = (place, job)
             (ready,), _ = self.library.wait(list(running), num_returns=1)

@@ -8,7 +8,7 @@ from replab.records.values.answers import surety
 from replab.tasks.metrics import metric
 
 
-@metric(label="calibration error", form=".2%")
+@metric(always=True, label="calibration error", form=".2%")
 def ece(logits: np.ndarray, labels: np.ndarray, bins: int = 15) -> float:
     confidence = np.exp(surety(logits))
     correct = logits.argmax(1) == labels
