@@ -14,7 +14,7 @@ from replab.data.batches import Batches
 from replab.data.images import Images
 from replab.data.normalise import normalisation
 from replab.errors import RunError
-from replab.explain import inside
+from replab.explain import inside, mistake_maps
 from replab.explain.structure.trace import trace
 from replab.figures.samples import png
 from replab.records import journal
@@ -201,21 +201,23 @@ def evaluate_trained(
         wrong = most_confident_mistakes(kept["logits"], kept["labels"])
         kept |= {"mistake_index": wrong, "mistake_pixels": data.test.pixels[wrong]}
     record.write_predictions(kept)
+    looks_inside = task.name == "classify" and experiment.backend.name == "torch"
     if "logits" in kept:
-        keep_examples(record, kept["logits"], data.test)
-    if task.name == "classify" and experiment.backend.name == "torch":
+        keep_examples(record, kept["logits"], data.test, (model, experiment, recipe) if looks_inside else None)
+    if looks_inside:
         inside.keep(record, model, experiment, recipe, kept["logits"], kept["labels"])
     events.tell("stage", stage="evaluate", seconds=found.seconds)
     record.write_json("facts.json", _facts(experiment, model, recipe, found, part is model))
     record.write_json("metrics.json", metrics)
 
 
-def keep_examples(record: Record, logits: np.ndarray, test: Images) -> None:
-    """The test images behind the confusion matrix, a few of each of its cells."""
+def keep_examples(record: Record, logits: np.ndarray, test: Images, explained: tuple[Any, Any, Any] | None) -> None:
+    """The test images behind the confusion matrix, a few of each of its cells, and a small map of each mistake."""
     assert test.labels is not None
     shape = test.pixels.shape[2:]
     chosen = examples.choose(test.labels, logits.argmax(1), surety(logits), (shape[0], shape[1]))
-    examples.write(record, chosen, test.pixels[chosen])
+    maps = mistake_maps.of_mistakes(*explained, chosen, logits, test.labels) if explained else {}
+    examples.write(record, chosen, test.pixels[chosen], maps)
 
 
 def _facts(experiment: Experiment, model: Any, recipe: Recipe, found: Evaluation, whole: bool) -> dict[str, Any]:

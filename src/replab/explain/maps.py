@@ -49,7 +49,7 @@ def grad_cam(model: nn.Module, x: torch.Tensor, target: int) -> np.ndarray | Non
     try:
         with torch.enable_grad(), torch.backends.cudnn.flags(enabled=False):  # its LSTM has no backward in eval mode
             logits = model(x.detach().requires_grad_(True))  # a frozen backbone has a graph then too
-            slope = _slope(logits[0, target], outputs[-1]) if outputs else None
+            slope = slope_of(logits[0, target], outputs[-1]) if outputs else None
     finally:
         handle.remove()
     if slope is None:
@@ -69,7 +69,7 @@ def patch_gradient(model: nn.Module, x: torch.Tensor, target: int) -> np.ndarray
     """Size of the gradient in each patch, or in each pixel of a model without patches; None without a gradient."""
     with torch.enable_grad(), torch.backends.cudnn.flags(enabled=False):  # as above
         watched = x.detach().requires_grad_(True)
-        slope = _slope(model(watched)[0, target], watched)
+        slope = slope_of(model(watched)[0, target], watched)
     if slope is None:
         return None
     size = slope.abs().sum(1, keepdim=True)  # (1, 1, H, W)
@@ -79,7 +79,7 @@ def patch_gradient(model: nn.Module, x: torch.Tensor, target: int) -> np.ndarray
     return spread(size[0, 0].detach().float().cpu().numpy(), x.shape[-2], x.shape[-1], smooth=False)
 
 
-def _slope(value: torch.Tensor, of: torch.Tensor) -> torch.Tensor | None:
+def slope_of(value: torch.Tensor, of: torch.Tensor) -> torch.Tensor | None:
     """None where there is no gradient: a head that counts neighbours, a layer that is not used."""
     if not value.requires_grad or not of.requires_grad:
         return None

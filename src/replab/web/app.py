@@ -19,6 +19,7 @@ from replab.report.page import assets
 from replab.web import explore, forms, pages
 from replab.web.actions import Actions
 from replab.web.guard import TOKEN, Guard
+from replab.web.ledger import ledger
 from replab.web.listing import Listing, NotThere, Row, described, held_locks, state
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -111,7 +112,8 @@ class Site:
         return self.rendered(request, "compare.html", **pages.comparison([self.listing.record(id) for id in wanted]))
 
     def ledger(self, request: Request) -> Response:
-        return self.rendered(request, "ledger.html", data={}, **pages.ledger(self.results))
+        rows = ledger(self.results, self.listing.records().values())
+        return self.rendered(request, "ledger.html", **rows)
 
     def catalogue(self, request: Request) -> Response:
         return self.rendered(request, "catalogue.html", **pages.catalogue())

@@ -44,7 +44,6 @@ def field(s: Setting) -> dict[str, Any]:
         "kind": kind,
         "default": s.default_text if kind != "switch" else bool(s.default),
         "options": options,
-        "example": s.metavar or "",
     }
 
 

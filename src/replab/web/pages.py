@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import combinations
-from pathlib import Path
 from typing import Any
 
 from replab.errors import ReplabError, RunError
@@ -124,43 +123,6 @@ def disagreements(one: Values, two: Values) -> dict[str, Any] | None:
     if not items:
         return None
     return {"runs": [one.record.id, two.record.id], "images": sprite(kept.pixels[differ[:IMAGES]]), "items": items}
-
-
-def ledger(results: Path) -> dict[str, Any]:
-    """Published beside measured, each with its distance, and the claims."""
-    from replab.replication import ledger_text
-    from replab.replication import results as folder
-    from replab.replication.ledger import claim_lines, lines
-    from replab.replication.packs import published
-
-    known = published()
-    entries = folder.read(folder.to_show(results))
-    rows = []
-    for line in lines(known, entries):
-        rows.append(
-            line
-            | {
-                "row": ledger_text.row_name(line),
-                "what": ledger_text.figure_name(line),
-                "printed": ledger_text.printed(line),
-                "got": ledger_text.measured(line),
-                "away": away(line),
-            }
-        )
-    counts: dict[str, int] = {}
-    for row in rows:
-        counts[row["verdict"]] = counts.get(row["verdict"], 0) + 1
-    return {"rows": rows, "claims": claim_lines(known, entries), "counts": counts}
-
-
-def away(line: dict[str, Any]) -> dict[str, float] | None:
-    """Measured minus published, in points of per cent or in per cent of what was published, and its spread."""
-    published, measured = line["published"], line["measured"]
-    if not isinstance(published, float) or measured is None:
-        return None
-    unit = 1.0 if line["unit"] == "%" else 100 / max(abs(published), 1e-12)
-    margin = (line["margin"] or 0.0) * unit
-    return {"by": (measured - published) * unit, "spread": (line["spread"] or 0.0) * unit, "margin": margin}
 
 
 def catalogue() -> dict[str, Any]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from replab.report.page import assets
 from replab.web.app import TEMPLATES
-from replab.web.pages import ledger
+from replab.web.ledger import ledger
 
 
 def page(results: Path) -> str:

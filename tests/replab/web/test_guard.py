@@ -159,7 +159,7 @@ def test_a_link_out_among_the_figures_is_not_shown(client, a_run, tmp_path):
     (a_run.folder / "figures/calibration.png").unlink()
     (a_run.folder / "figures/calibration.png").symlink_to(tmp_path / "private.png")
     text = client(f"/runs/{a_run.id}").text
-    assert 'alt="structure"' in text
+    assert 'alt="explained"' in text
     assert 'alt="calibration"' not in text
 
 

@@ -71,6 +71,29 @@ def test_mistakes_sort_by_confidence_and_open_their_maps(page):
     page.one("#closer button").click()
 
 
+def test_every_kept_mistake_within_the_cost_has_a_map(page, classifier):
+    kept = Values(classifier.record).examples
+    mistakes = page.all("#mistake-images .thumb")
+    mapped = [thumb for thumb in mistakes if "maps" in thumb.text]
+    cost = 37  # passes: an mlp has occlusion alone
+    assert len(mapped) == min(len(mistakes), max(12, 2 * classifier.input["test_images"] // cost))
+    last = mapped[-1]
+    assert int(last.get_attribute("data-number")) in kept.map_index
+    page.run("arguments[0].scrollIntoView({block: 'center'})", last)
+    last.click()
+    canvas = page.all("#closer[open] canvas")[1]
+    page.wait(lambda: canvas.get_attribute("data-ready"))
+    pixels = page.run("return [...arguments[0].getContext('2d').getImageData(0, 0, 112, 112).data]", canvas)
+    assert len(set(pixels[1::4])) > 20
+    page.one("#closer button").click()
+
+
+def test_the_structure_is_drawn(page, classifier):
+    boxes = [box.text for box in page.all(".diagram .box b")]
+    assert boxes == ["Flatten", "Linear 64→8 · ReLU", "Linear 8→10"]
+    assert f"{8 * 10 + 10:,} parameters" in page.one(".diagram").text
+
+
 def test_charts_are_read_and_zoomed_by_keys_and_by_mouse(page):
     plot = page.one("#curves .plot")
     plot.send_keys("")
@@ -131,6 +154,25 @@ def test_the_slider_shows_the_samples_of_each_epoch(browser, classifier, tmp_pat
         browser.run(script, browser.one("#frame"), place)
         assert browser.one("#frame-epoch").text == str(epoch)
         assert browser.one("#frame-image").get_attribute("src").endswith(base64.b64encode(data).decode())
+
+
+def test_a_walk_goes_from_one_image_to_another(browser, classifier, tmp_path):
+    import shutil
+
+    shutil.copytree(classifier.folder, tmp_path / classifier.id)
+    run = api.load_run(classifier.id, tmp_path)
+    walk = np.arange(16, dtype=np.uint8).repeat(64).reshape(16, 1, 8, 8) * 10
+    more = {"interpolation": walk, "originals": walk[:2], "reconstructions": walk[2:4]}
+    run.record.write_predictions({**run.predictions, **more})
+    write(run.record)
+    browser.open((run.folder / "report.html").as_uri())
+    script = "arguments[0].value = arguments[1]; arguments[0].dispatchEvent(new Event('input'))"
+    for step in (0, 3, 7):
+        browser.run(script, browser.one("#walk"), step)
+        seen = [pixels_of(browser, canvas) for canvas in browser.all("#walks canvas")]
+        np.testing.assert_array_equal(seen, walk[[step, 8 + step], 0])
+    seen = [pixels_of(browser, canvas) for canvas in browser.all("#reconstructions canvas")]
+    np.testing.assert_array_equal(seen, walk[[0, 2, 1, 3], 0])
 
 
 @pytest.mark.parametrize("width", [390, 1024, 1440])

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 from PIL import Image
@@ -14,6 +16,7 @@ FILE = "examples.npz"
 PER_CELL = 12  # images of one (true class, answer)
 MOST = 600  # images of a run
 SIDE = 64  # pixels: larger images are kept smaller
+NONE = np.zeros(0, np.int64)
 PIXELS = 1_200_000  # of all images together
 
 
@@ -23,6 +26,9 @@ class Examples:
 
     index: np.ndarray
     pixels: np.ndarray
+    map_index: np.ndarray  # (M,): images with a map of what the model looked at
+    maps: np.ndarray  # uint8 (M, h, w)
+    map_name: str
 
 
 def choose(labels: np.ndarray, predicted: np.ndarray, surety: np.ndarray, size: tuple[int, int]) -> np.ndarray:
@@ -59,8 +65,11 @@ def resized(pixels: np.ndarray) -> np.ndarray:
     return np.stack([np.asarray(plane) for plane in planes]).reshape(*pixels.shape[:2], height, width)
 
 
-def write(record: Record, index: np.ndarray, pixels: np.ndarray) -> None:
-    record.write_predictions({"index": index, "pixels": resized(pixels)}, FILE)
+def write(
+    record: Record, index: np.ndarray, pixels: np.ndarray, maps: Mapping[str, np.ndarray] = MappingProxyType({})
+) -> None:
+    """`maps`: map_index, maps and map_name of some of them."""
+    record.write_predictions({"index": index, "pixels": resized(pixels), **maps}, FILE)
 
 
 def read(record: Record, images: int) -> Examples | None:
@@ -76,4 +85,7 @@ def read(record: Record, images: int) -> Examples | None:
         raise RunError(f"run {record.id}: {FILE} is not replab's: it needs one number per uint8 image")
     if len(index) and not 0 <= index.min() <= index.max() < images:
         raise RunError(f"run {record.id}: {FILE} names test image {index.max()}, and there are {images}")
-    return Examples(index, pixels)
+    numbers, maps = arrays.get("map_index", NONE), arrays.get("maps", NONE[:, None, None].astype(np.uint8))
+    if maps.ndim != 3 or maps.dtype != np.uint8 or numbers.shape != maps.shape[:1] or numbers.dtype.kind not in "iu":
+        raise RunError(f"run {record.id}: {FILE} is not replab's: it needs one number per uint8 map")
+    return Examples(index, pixels, numbers, maps, str(arrays.get("map_name", "map"))[:80])

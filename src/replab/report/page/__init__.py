@@ -8,10 +8,14 @@ from typing import Any
 from replab.records.text import visible
 from replab.records.values import Values
 from replab.report.page import assets, charts, classes, pictures
+from replab.report.page.diagram import diagram
 from replab.runs.audit import own_findings
 from replab.runs.facts import facts
 
-DRAWN = {"curves.png", "search.png", "confusion.png", "gallery.png", "samples.gif"}  # the script draws these itself
+DRAWN = {  # the script draws these itself
+    "curves.png", "search.png", "confusion.png", "gallery.png", "samples.gif", "structure.png", "reconstructions.png",
+    "interpolation.png",
+}  # fmt: skip
 STRUCTURE = 100_000  # characters
 NAME = 200  # characters of a class's name
 
@@ -30,6 +34,10 @@ def content(values: Values, figures: Sequence[str]) -> dict[str, Any]:
     inside, outside = embedded(values, figures)
     data: dict[str, Any] = {"curves": charts.curves(values.epochs), "frames": pictures.frames(values)}
     data["search"] = charts.search(values.trials, values.chosen_trial)
+    data |= {"reconstructions": pictures.reconstructions(values), "walks": pictures.walks(values)}
+    if values.facts.get("layers"):
+        image = [values.input[side] for side in ("channels", "height", "width")]
+        data["diagram"] = diagram(values.facts["layers"], image)
     matrix, table = None, []
     if answers is not None:
         matrix, table = classes.confusion(values, answers), classes.table(values, answers)

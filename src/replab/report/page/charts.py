@@ -50,7 +50,8 @@ def over_each_other(runs: Mapping[str, Sequence[Mapping[str, Any]]], metrics: Se
 
 
 def line(rows: Sequence[Mapping[str, Any]], name: str, factor: float = 1) -> list[tuple[float, float | None]]:
-    """(epoch, value) of at most POINTS epochs, the last among them; None for what is not finite."""
+    """(epoch, value) of at most POINTS epochs that have it, the last among them; None for what is not finite."""
+    rows = [row for row in rows if name in row]  # test images may be evaluated at the end alone
     step = -(-len(rows) // POINTS) or 1
     shown = [*rows[:-1:step], *rows[-1:]]
     return [(float(row.get("epoch", i + 1)), finite(row.get(name), factor)) for i, row in enumerate(shown)]

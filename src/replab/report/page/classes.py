@@ -48,7 +48,11 @@ def examples(values: Values, answers: Answers) -> dict[str, Any] | None:
         (int(i), int(answers.labels[i]), int(answers.predicted[i]), round(float(answers.confidence[i]), 5))
         for i in index
     ]
-    return {"images": sprite(pixels), "items": items, "maps": explained(values)}
+    small = None
+    if kept is not None and len(kept.maps):
+        at = {str(int(number)): place for place, number in enumerate(kept.map_index)}
+        small = {**sprite(kept.maps[:, None]), "name": kept.map_name, "at": at}
+    return {"images": sprite(pixels), "items": items, "maps": explained(values), "small": small}
 
 
 def table(values: Values, answers: Answers) -> list[dict[str, Any]]:

@@ -10,6 +10,8 @@ import numpy as np
 from PIL import Image
 
 from replab.records.values import Values
+from replab.records.values.examples import resized
+from replab.tasks.samples import ROW
 
 COLUMNS = 25  # images in a row of a sprite
 LOSSLESS = 32  # pixels: larger images are stored as WebP
@@ -57,6 +59,22 @@ def frames(values: Values) -> list[dict[str, Any]]:
         paths = [paths[round(i * (len(paths) - 1) / (FRAMES - 1))] for i in range(FRAMES)]
     names = [(int(path.stem.removeprefix("epoch-")), f"samples/{path.name}") for path in paths]
     return [{"epoch": epoch, "url": figure_url(values.record.read_bytes(name))} for epoch, name in names]
+
+
+def reconstructions(values: Values) -> dict[str, Any] | None:
+    """Test images, and what an autoencoder makes of them: one sprite, each image before its reconstruction."""
+    if not values.record.has("predictions.npz") or not {"originals", "reconstructions"} <= set(values.arrays):
+        return None
+    pairs = np.stack([values.arrays["originals"], values.arrays["reconstructions"]], 1)  # (N, 2, C, H, W)
+    return {**sprite(resized(pairs.reshape(-1, *pairs.shape[2:]))), "count": len(pairs)}
+
+
+def walks(values: Values) -> dict[str, Any] | None:
+    """Straight walks between two points of a latent space: a sprite, `steps` images per walk."""
+    if not values.record.has("predictions.npz") or "interpolation" not in values.arrays:
+        return None
+    images = values.arrays["interpolation"]
+    return {**sprite(resized(images)), "steps": ROW, "count": len(images) // ROW}
 
 
 def explained(values: Values) -> dict[str, Any] | None:

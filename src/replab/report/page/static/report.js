@@ -1,7 +1,8 @@
 // A run's report: draws what the page's data block holds. The same script serves report.html and the live page.
-import { charts } from "./chart.js";
+import { charts, element } from "./chart.js";
 import { sortable } from "./tables.js";
-import { opener, thumb } from "./images.js";
+import { opener, thumb, tile } from "./images.js";
+import { diagram } from "./diagram.js";
 import { confusion } from "./confusion.js";
 
 const FIRST = 48; // mistakes that are shown at once
@@ -38,6 +39,24 @@ export function samples(frames) {
   show();
 }
 
+// One slider moves all walks, from their first image to their last.
+export function walks(spec) {
+  const slider = document.getElementById("walk");
+  const place = document.getElementById("walks");
+  function show() {
+    const step = Number(slider.value);
+    place.replaceChildren(...Array.from({ length: spec.count }, (_, i) => element("div", { class: "thumb" }, tile(spec, i * spec.steps + step, `walk ${i + 1}, step ${step + 1}`))));
+    document.getElementById("walk-step").textContent = `${step + 1} of ${spec.steps}`;
+  }
+  slider.addEventListener("input", show);
+  show();
+}
+
+export function reconstructions(spec) {
+  document.getElementById("reconstructions").replaceChildren(...Array.from({ length: spec.count }, (_, i) =>
+    element("div", { class: "thumb" }, tile(spec, 2 * i, `image ${i + 1}`), tile(spec, 2 * i + 1, `reconstruction of image ${i + 1}`))));
+}
+
 export function report(data) {
   for (const holder of document.querySelectorAll("[data-charts]")) charts(holder, data[holder.dataset.charts] ?? []);
   for (const table of document.querySelectorAll("table.sortable")) sortable(table);
@@ -46,6 +65,9 @@ export function report(data) {
   if (matrix) confusion(matrix, data, open);
   if (data.examples) mistakes(data, open);
   if (data.frames?.length) samples(data.frames);
+  if (data.walks) walks(data.walks);
+  if (data.reconstructions) reconstructions(data.reconstructions);
+  if (data.diagram) diagram(document.getElementById("diagram"), data.diagram);
 }
 
 const block = document.getElementById("data");
