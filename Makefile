@@ -1,4 +1,4 @@
-# make run · make test · make quick · make coverage · make bench. Everything happens in .venv, made when it is not there.
+# make run · make test · make quick · make coverage · make bench · make faults · make fuzz · make soak. Everything happens in .venv, made when it is not there.
 PYTHON ?= python3
 BIN := .venv/bin
 CHECKED := src tests benchmarks examples tools setup.py
@@ -8,7 +8,7 @@ PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 
 # where it is set, every process would compile all it imports anew: ten seconds each
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test quick coverage lint types bench same clean
+.PHONY: run test quick coverage lint types bench same lock faults fuzz soak clean
 
 run: .venv/ready
 	$(BIN)/replab run cnn
@@ -38,6 +38,23 @@ bench: .venv/ready
 # make same OLD=COMMIT: does that commit compute the same bits as the working tree?
 same: .venv/ready
 	$(BIN)/python tools/same_numbers.py $(OLD)
+
+# requirements.lock: every package that running needs, with hashes, for pip install --require-hashes
+lock: .venv/dev
+	$(BIN)/python tools/lock.py
+
+# what tests/faults samples, all of it: under an hour
+faults: .venv/dev
+	OMP_NUM_THREADS=1 $(BIN)/python tests/faults/campaign.py
+
+# make fuzz MINUTES=10: mutated files for every reader, with limits of memory and time; what fails goes to tests/fuzz/corpus
+MINUTES ?= 10
+fuzz: .venv/dev
+	OMP_NUM_THREADS=1 $(BIN)/python tests/fuzz/campaign.py --minutes $(MINUTES)
+
+# 200 small runs in one folder by four processes that are killed, terminated and run out of disk
+soak: .venv/dev
+	OMP_NUM_THREADS=1 $(BIN)/python tests/faults/soak.py
 
 # What running needs. constraints.txt pins every package, those of other packages too. Most of their files are never
 # imported: none is compiled.

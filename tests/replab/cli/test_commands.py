@@ -71,9 +71,9 @@ def test_show(replab):
 
 
 def test_show_needs_no_download(replab, monkeypatch, tmp_path):
-    from replab.data.decode import archives
+    from replab.data import downloads
 
-    monkeypatch.setattr(archives, "fetch", lambda *_: pytest.fail("a download"))
+    monkeypatch.setattr(downloads, "fetch", lambda *_: pytest.fail("a download"))
     monkeypatch.setenv("REPLAB_DATA", str(tmp_path))
     code, out, err = replab("show", "cnn", "--data", "cifar10")
     assert code == 0, err
@@ -340,12 +340,12 @@ def test_a_zip_that_leaves_its_folder(refuses, tmp_path):
 def test_absent_and_offline(refuses, monkeypatch, tmp_path):
     from urllib.error import URLError
 
-    from replab.data.decode import archives as torchvision_sets
+    from replab.data import downloads
 
     def offline(*_):
         raise URLError("no network")
 
-    monkeypatch.setattr(torchvision_sets, "fetch", offline)
+    monkeypatch.setattr(downloads, "fetch", offline)
     monkeypatch.setenv("REPLAB_DATA", str(tmp_path / "data"))
     said = refuses("run", "mlp", "--data", "mnist")
     assert str(tmp_path / "data") in said

@@ -1,14 +1,11 @@
 """MNIST, FashionMNIST, CIFAR and SVHN as torchvision keeps them: used if there, else downloaded.
 
 They are looked for in $REPLAB_DATA, or the user's cache folder. The published archives are read as they are;
-each is downloaded elsewhere, checked (MD5) and renamed, so a half download is never taken for a whole one.
+downloads.py gets those that are missing.
 """
 
 from __future__ import annotations
 
-import shutil
-import socket
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -16,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from replab import files
+from replab.data import downloads
 from replab.data.decode import cache
 from replab.data.decode.decoded import Allocate, Decoded, dataset
 from replab.data.decode.published_files import (
@@ -26,12 +24,10 @@ from replab.data.decode.published_files import (
     read_idx_pair,
     read_members,
 )
-from replab.data.decode.reach import absent
 from replab.data.images import Dataset
 from replab.errors import DataError
 
 Constants = tuple[tuple[float, ...], tuple[float, ...]]
-TIMEOUT = 30.0  # seconds without a byte
 
 # (training images, labels, test images, labels, class names)
 Halves = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, tuple[str, ...]]
@@ -105,13 +101,13 @@ def load(
     for form in [*forms, *([] if given else [None])]:
         if form is None:
             form = forms[-1]
-            _download(name, form, torchvision_name, root, problem)
+            downloads.download(name, form.files, torchvision_name, root, problem)
         paths = [root / file for file in form.files]
         if not all(path.is_file() for path in paths):
             continue
         try:
             key = cache.content(((path.name, path) for path in paths), f"{name} size {size}")
-            found = cache.decoded(key, lambda allocate: _decode(form, paths, size, allocate))  # noqa: B023
+            found = cache.decoded(key, lambda allocate: _decode(form, paths, size, allocate, torchvision_name))  # noqa: B023
             return dataset(name, found, key, 0, constants)
         except (Broken, OSError) as error:
             problem = error
@@ -119,7 +115,7 @@ def load(
     raise DataError(f"{name}: {problem} in {root}; {way}")
 
 
-def _decode(form: Form, paths: list[Path], size: int | None, allocate: Allocate) -> Decoded:
+def _decode(form: Form, paths: list[Path], size: int | None, allocate: Allocate, published: str) -> Decoded:
     from replab.data.decode.pictures import resized
 
     train, train_labels, test, test_labels, classes = form.read(paths)
@@ -136,59 +132,6 @@ def _decode(form: Form, paths: list[Path], size: int | None, allocate: Allocate)
             target[:] = half
         else:
             resized(half, size, out=target)
-    return Decoded.of(pixels, labels, classes, n)
-
-
-def _download(name: str, form: Form, torchvision_name: str, root: Path, problem: object) -> None:
-    """Each file of the form goes into a temporary folder, is checked, and is then renamed into place."""
-    part = None
-    try:
-        root.mkdir(parents=True, exist_ok=True)
-        part = Path(tempfile.mkdtemp(prefix=".download-", dir=root))
-        for file in form.files:
-            if (root / file).is_file() and problem is None:
-                continue
-            filename = Path(file).name
-            urls, md5 = addresses(torchvision_name)[filename]
-            _fetch_from(urls, part, filename, md5)
-            (root / file).parent.mkdir(parents=True, exist_ok=True)
-            files.rename(part / filename, root / file)
-    except (OSError, RuntimeError) as error:  # URLError is an OSError
-        reason = " ".join(str(error).split())
-        raise DataError(absent(name, form.files, problem or "it is not", reason)) from None
-    finally:
-        if part is not None:
-            shutil.rmtree(part, ignore_errors=True)
-
-
-def addresses(torchvision_name: str) -> dict[str, tuple[list[str], str]]:
-    """File name → its addresses and MD5, as torchvision knows them."""
-    from replab.backends.torchvision_cpu import torchvision
-
-    kind = getattr(torchvision.datasets, torchvision_name)
-    if hasattr(kind, "resources"):
-        return {file: ([mirror + file for mirror in kind.mirrors], md5) for file, md5 in kind.resources}
-    if hasattr(kind, "split_list"):
-        return {file: ([url], md5) for url, file, md5 in kind.split_list.values()}
-    return {kind.filename: ([kind.url], kind.tgz_md5)}
-
-
-def _fetch_from(urls: list[str], folder: Path, filename: str, md5: str) -> None:
-    for url in urls[:-1]:
-        try:
-            return fetch(url, folder, filename, md5)
-        except (OSError, RuntimeError):
-            continue  # the next mirror
-    return fetch(urls[-1], folder, filename, md5)
-
-
-def fetch(url: str, folder: Path, filename: str, md5: str) -> None:
-    """Download one file with a progress bar and check its MD5."""
-    from replab.backends.torchvision_cpu import torchvision
-
-    before = socket.getdefaulttimeout()
-    socket.setdefaulttimeout(TIMEOUT)
-    try:
-        torchvision.datasets.utils.download_url(url, folder, filename, md5)
-    finally:
-        socket.setdefaulttimeout(before)
+    others = downloads.differing(published, paths)
+    notices = [f"note: {file} is not the published file (SHA-256); its images are used as they are" for file in others]
+    return Decoded.of(pixels, labels, classes, n)._replace(notices=tuple(notices))

@@ -8,7 +8,7 @@ from replab.data.source import source
 
 CLOTHES = "T-shirt/top|Trouser|Pullover|Dress|Coat|Sandal|Shirt|Sneaker|Bag|Ankle boot"
 FORMS = archives.idx_forms("FashionMNIST", tuple(CLOTHES.split("|")))
-HOST = "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com"
+HOST = "https://raw.githubusercontent.com"
 
 
 @source(shape=(1, 28, 28), classes=10, mirror=True, forms=FORMS, hosts=(HOST,))

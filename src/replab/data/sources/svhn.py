@@ -15,6 +15,6 @@ FORMS = [
 ]
 
 
-@source(shape=(3, 32, 32), classes=10, forms=FORMS, hosts=("http://ufldl.stanford.edu",))
+@source(shape=(3, 32, 32), classes=10, forms=FORMS, hosts=("https://ufldl.stanford.edu",))
 def svhn(*, size: int | None, seed: int) -> Dataset:
     return archives.load("svhn", FORMS, "SVHN", size, None)

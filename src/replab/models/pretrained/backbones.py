@@ -6,7 +6,8 @@ resizing and the backbone's own normalisation are the first layer of the model.
 
 from __future__ import annotations
 
-import socket
+import contextlib
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,12 +17,15 @@ import torch
 from torch import nn
 
 from replab import files
+from replab.data import downloads
 from replab.data.images import ImageSpec
-from replab.errors import ModelError, UnknownName
+from replab.errors import FileError, ModelError, UnknownName
 
 ALIASES = {"vit-b16": "vit_b_16"}
 PREFIX = "torchvision:"
-TIMEOUT = 30.0  # seconds without a byte
+SHA256 = {  # in full, of files whose names have the first digits
+    "resnet18-f37072fd.pth": "f37072fd47e89c5e827621c5baffa7500819f7896bbacec160b1a16c560e07ec",
+}
 AUXILIARY = {"googlenet": ("aux1", "aux2"), "inception_v3": ("AuxLogits",)}  # second heads, not built here
 
 
@@ -152,24 +156,33 @@ def fetched(model: str) -> Path:
             " --weights PATH takes any"
         )
     path = weights_folder() / known.file
+    seen = path.with_name(f"{path.name}.sha256")  # of the first file that fitted: the name has eight digits alone
+    wanted = SHA256.get(known.file) or (seen.read_text().strip() if seen.is_file() else known.hash_prefix)
     if path.is_file():
-        if not digest(path).startswith(known.hash_prefix):
-            raise ModelError(f"{path} is not whole: its SHA-256 does not begin {known.hash_prefix}; remove it")
+        whole = digest(path)
+        if not whole.startswith(wanted) or not wanted.startswith(known.hash_prefix):
+            raise ModelError(f"{path} is not whole: its SHA-256 does not begin {wanted}; remove it")
+        _remember(seen, whole)
         return path
-    before = socket.getdefaulttimeout()
-    socket.setdefaulttimeout(TIMEOUT)
+    part = path.with_name(f"{path.name}.{os.getpid()}{files.TEMPORARY}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        # it downloads under another name, compares the SHA-256 and renames
-        torch.hub.download_url_to_file(known.url, str(path), hash_prefix=known.hash_prefix, progress=True)
-    except (OSError, RuntimeError) as error:  # URLError is an OSError; another hash is a RuntimeError
+        downloads.fetch(known.url, part, wanted)
+        _remember(seen, digest(part))
+        files.rename(part, path)
+    except OSError as error:  # URLError is one
+        part.unlink(missing_ok=True)
         raise ModelError(
             f"{known.file} is not in {path.parent} and cannot be downloaded ({' '.join(str(error).split())[:120]});"
             f" put it there, or give --weights PATH"
         ) from None
-    finally:
-        socket.setdefaulttimeout(before)
     return path
+
+
+def _remember(seen: Path, whole: str) -> None:
+    if not seen.is_file():
+        with contextlib.suppress(OSError, FileError):  # a folder that cannot be written to
+            files.write_atomic(seen, f"{whole}\n".encode())
 
 
 def _weights(name: str) -> Any:

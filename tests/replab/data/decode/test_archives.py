@@ -1,11 +1,14 @@
 """The published sets: read exactly from their real formats, downloaded whole or not, never executed."""
 
+import hashlib
+import io
 import os
 import pickle
 import subprocess
 import sys
+import urllib.request
 from pathlib import Path
-from threading import Event
+from typing import ClassVar
 from urllib.error import URLError
 
 import numpy as np
@@ -20,12 +23,13 @@ from published_fakes import (
     write_svhn,
 )
 
-from replab.data import source
-from replab.data.decode import archives as torchvision_sets
+from replab.data import downloads, source
 from replab.data.decode import reach
 from replab.data.load import load
 from replab.data.sources.cifar10 import CONSTANTS as CIFAR10_CONSTANTS
 from replab.errors import DataError
+
+FETCH = downloads.fetch  # the tests of this folder have another in its place: there is no network
 
 
 @pytest.fixture
@@ -170,17 +174,17 @@ def test_a_broken_set_is_downloaded_again(root, tmp_path, monkeypatch):
     written = write_mnist(tmp_path, suffix=".gz")
     asked = []
 
-    def fetch(url, folder, filename, md5):
+    def fetch(url, path, sha256):
         asked.append(url)
-        if "mirror" not in url and len(asked) == 1:
-            raise URLError("this mirror is down")
-        (folder / filename).write_bytes((tmp_path / "MNIST/raw" / filename).read_bytes())
+        assert len(sha256) == 64
+        path.write_bytes((tmp_path / "MNIST/raw" / path.name).read_bytes())
 
-    monkeypatch.setattr(torchvision_sets, "fetch", fetch)
+    monkeypatch.setattr(downloads, "fetch", fetch)
     assert np.array_equal(load("mnist").train.pixels[:, 0], written)
-    assert len(asked) == 5  # four files, one asked for twice
+    assert len(asked) == 4
+    assert all(url.startswith("https://") for url in asked)
     assert np.array_equal(load("mnist").train.pixels[:, 0], written)
-    assert len(asked) == 5
+    assert len(asked) == 4
     assert list(root.glob(".download-*")) == []
 
 
@@ -192,11 +196,36 @@ def test_labels_beyond_the_classes_are_refused(root):
         load("cifar10")
 
 
-def test_addresses_are_torchvisions():
-    assert set(torchvision_sets.addresses("SVHN")) >= {"train_32x32.mat", "test_32x32.mat"}
-    urls, md5 = torchvision_sets.addresses("CIFAR10")["cifar-10-python.tar.gz"]
-    assert urls[0].endswith("cifar-10-python.tar.gz")
-    assert len(md5) == 32
+def test_every_file_that_is_downloaded_has_an_address_and_a_hash():
+    for name in ("mnist", "fashion-mnist", "cifar10", "cifar100", "svhn"):
+        with pytest.raises(DataError, match="cannot be downloaded"):
+            load(name)
+    for name, place in downloads.PLACES.items():
+        assert place.startswith("https://")
+        assert place.endswith("/")
+        assert all(len(digest) == 64 for digest in downloads.SHA256[name].values())
+
+
+def test_another_content_is_not_taken(tmp_path, monkeypatch):
+    class Answer(io.BytesIO):
+        headers: ClassVar = {"content-length": "3"}
+
+    monkeypatch.setattr(urllib.request.OpenerDirector, "open", lambda *_, **__: Answer(b"abc"))
+    right = hashlib.sha256(b"abc").hexdigest()
+    FETCH("https://example.org/x", tmp_path / "x", right)
+    assert (tmp_path / "x").read_bytes() == b"abc"
+    with pytest.raises(URLError, match=f"is not what was published: SHA-256 {right}, not 00"):
+        FETCH("https://example.org/x", tmp_path / "y", "0" * 64)
+    with pytest.raises(URLError, match="is not https"):
+        FETCH("http://example.org/x", tmp_path / "z", right)
+    with pytest.raises(URLError, match="which is not https"):
+        downloads._HttpsOnly().redirect_request(None, None, 302, "", {}, "http://example.org")
+    assert [file.name for file in tmp_path.iterdir()] == ["x"]
+
+
+def test_other_images_in_the_place_of_published_ones_are_named(root):
+    write_mnist(root, suffix=".gz")
+    assert load("mnist").notices[0].startswith("note: train-images-idx3-ubyte.gz is not the published file (SHA-256)")
 
 
 def test_absent_data_without_network_is_refused_before_torch(root):

@@ -6,6 +6,7 @@ from torch import nn
 
 from replab import api
 from replab.backends.torchvision_cpu import torchvision
+from replab.data import downloads
 from replab.data.images import ImageSpec
 from replab.errors import ModelError, UnknownName
 from replab.models.adapt import freezing
@@ -21,7 +22,7 @@ def offline(monkeypatch):
     def refuse(*args, **keywords):
         raise OSError("no network")
 
-    monkeypatch.setattr(torch.hub, "download_url_to_file", refuse)
+    monkeypatch.setattr(downloads, "fetch", refuse)
 
 
 @pytest.mark.parametrize(
@@ -43,14 +44,15 @@ def test_weights_are_downloaded_once_and_checked(tmp_path, monkeypatch):
     monkeypatch.setenv("REPLAB_CACHE", str(tmp_path))
     asked = []
 
-    def download(url, path, hash_prefix, progress):
-        asked.append((url, hash_prefix, progress))
+    def fetch(url, path, sha256):
+        asked.append((url, sha256))
         torch.save(torchvision.models.resnet18().state_dict(), path)
 
-    monkeypatch.setattr(torch.hub, "download_url_to_file", download)
+    monkeypatch.setattr(downloads, "fetch", fetch)
     path = backbones.fetched("resnet18")
-    assert asked == [("https://download.pytorch.org/models/resnet18-f37072fd.pth", "f37072fd", True)]
-    with pytest.raises(ModelError, match="is not whole: its SHA-256 does not begin f37072fd; remove it"):
+    known = backbones.SHA256["resnet18-f37072fd.pth"]
+    assert asked == [("https://download.pytorch.org/models/resnet18-f37072fd.pth", known)]
+    with pytest.raises(ModelError, match=f"is not whole: its SHA-256 does not begin {known}; remove it"):
         backbones.fetched("resnet18")
     assert path.parent == tmp_path / "weights"
 
