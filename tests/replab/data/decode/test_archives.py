@@ -8,6 +8,7 @@ import subprocess
 import sys
 import urllib.request
 from pathlib import Path
+from threading import Event
 from typing import ClassVar
 from urllib.error import URLError
 
