@@ -64,6 +64,7 @@ def run(
     experiment = prepare(model, data, runs=runs, **settings)
     from replab import pipeline
     from replab.records import environment
+    from replab.search.budget import plan
     from replab.search.hire import settle
     from replab.training import cost
 
@@ -71,7 +72,9 @@ def run(
         events.message(remark)
     if experiment.weights_summary is not None:
         events.message(experiment.weights_summary.sentence())
-    measured = cost.measure(experiment)
+    experiment, measured, bought = plan(experiment, cost.measure(experiment))
+    if bought:
+        events.message(bought)
     events.tell("cost", text=measured.sentences(experiment))
     crew = settle(crew, experiment, measured, events)
     recipe = experiment.recipe

@@ -51,9 +51,11 @@ class Clock:
         spent = self.before + perf_counter() - self.started
         return float("inf") if self.budget is None else self.budget - spent
 
-    def is_over(self) -> bool:
-        """By more than a twentieth."""
-        return self.budget is not None and self.left() < -self.budget / 20
+    def is_over(self, epoch: float) -> bool:
+        """Whether another epoch of so many seconds would end more than a twentieth after the budget's end, which is
+        past. So a run is late by a twentieth, or by one epoch."""
+        left = self.left()
+        return self.budget is not None and left <= 0 and left - epoch < -self.budget / 20
 
 
 def carry_out(
@@ -159,7 +161,7 @@ def train(
         record.write_checkpoint(state.values(), rows, lib.save)
         seconds = sum(value for key, value in times.items() if key.endswith("seconds"))
         events.tell("epoch", epoch=len(rows), total=recipe.last_epoch, row=row, seconds=seconds, times=times)
-        if recipe.schedule == "constant" and clock.is_over() and len(rows) < (recipe.last_epoch or 0):
+        if clock.is_over(seconds) and len(rows) < (recipe.last_epoch or 0):
             cut = f"the budget ended the training after {len(rows)} of {recipe.last_epoch} epochs"
             record.write_json("cuts.json", [*record.read_json("cuts.json", []), cut])
             break

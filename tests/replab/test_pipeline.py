@@ -179,7 +179,7 @@ def test_the_clock_does_not_decide_what_a_budget_pays_for(tmp_path, a_second_per
     one = budgeted(tmp_path / "one", budget=14.5)
     ticks = chain([0.0, 0.0], count(1000.0, 1000.0))  # until the allowance is decided, no time passes
     monkeypatch.setattr(pipeline, "perf_counter", lambda: next(ticks))
-    monkeypatch.setattr(pipeline.Clock, "is_over", lambda clock: False)  # the training's emergency brake
+    monkeypatch.setattr(pipeline.Clock, "is_over", lambda clock, epoch: False)  # the training's emergency brake
     two = budgeted(tmp_path / "two", budget=14.5)
     assert [t["losses"] for t in one.trials] == [t["losses"] for t in two.trials]
     assert one.epochs == two.epochs
@@ -206,7 +206,7 @@ def test_the_budget_cuts_the_training(tmp_path, a_second_per_epoch, no_pictures)
 
 
 def test_a_training_that_costs_more_than_measured_is_ended(tmp_path, a_second_per_epoch, monkeypatch, no_pictures):
-    monkeypatch.setattr(pipeline.Clock, "is_over", lambda clock: True)
+    monkeypatch.setattr(pipeline.Clock, "is_over", lambda clock, epoch: True)
     run = budgeted(tmp_path, budget=30.0, lr=1e-3, epochs=20)
     assert len(run.epochs) == 1
     assert "the budget ended the training after 1 of 20 epochs" in run.report

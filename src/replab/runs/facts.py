@@ -62,7 +62,7 @@ def _rate_by(values: Values) -> str:
 
 def _epochs_by(recipe: Recipe) -> str:
     if recipe.epochs_at_10k is not None:
-        return "by the number of images"
+        return "by the number of images" if recipe.budget is None else "by the budget"
     return "given" if recipe.epochs else "the best trial's best epoch"
 
 

@@ -70,7 +70,7 @@ def pick_of(trials: list[Trial], recipe: Recipe) -> Trial:
 
 def afford(record: Record, learner: Experiment, cost: Cost, left: float) -> Allowance:
     """What the budget pays for, decided when the search begins and kept: a resumed run goes by the same."""
-    if left == math.inf:
+    if left == math.inf or learner.recipe.epochs_at_10k is not None:  # or planned before the start: budget.py
         return Allowance()
     if not record.has("allowance.json"):
         costs = (cost.epoch_seconds, cost.trial_epoch_seconds, learner.recipe.last_epoch)

@@ -10,13 +10,14 @@ from replab.errors import ModelError, RunError
 from replab.records.events import Events
 from replab.search.engines.base import Engine, Workers, engine
 from replab.search.work import Work, obstacle, session_code
-from replab.settings.searched import wanted_trials
+from replab.settings.searched import planned, wanted_trials
 from replab.settings.words import duration
 from replab.training.cost import Cost, searches
 from replab.training.experiment import Experiment
 
 ALONE = Workers(1, "in-process")
-WORTH = 60.0  # seconds that a search may take before workers, which have torch to import, are worth their start
+START = 6.0  # seconds until workers, which have torch to import, have begun: what they save must be more
+PRUNED = 0.25  # of the most that trials may take is what they take where those that fall behind are ended
 
 
 def hire(work: Work, workers: Workers) -> Engine:
@@ -27,7 +28,7 @@ def hire(work: Work, workers: Workers) -> Engine:
 def settle(workers: Workers, experiment: Experiment, cost: Cost, events: Events) -> Workers:
     """With the number decided. What cannot be done is refused if it was asked for, and passed over if it was not."""
     recipe, wanted = experiment.recipe, workers.count
-    if not searches(experiment):
+    if not searches(experiment) or recipe.search.method == "range-test":
         if (wanted or 1) > 1 or workers.engine == "ray":
             events.message(f"{recipe.model} has nothing to search for: workers have nothing to do in this run")
         return ALONE
@@ -37,7 +38,8 @@ def settle(workers: Workers, experiment: Experiment, cost: Cost, events: Events)
         if (wanted or 1) > 1:
             events.message(f"--workers {wanted} is not used: {reason}")
         return ALONE
-    at_once = min(recipe.search.batch, wanted_trials(recipe))
+    halving = recipe.search.method == "halving"
+    at_once = planned(recipe)[0].trials if halving else min(recipe.search.batch, wanted_trials(recipe))
     if workers.engine == "ray":
         from replab.search.engines.ray import check_address
 
@@ -51,7 +53,9 @@ def settle(workers: Workers, experiment: Experiment, cost: Cost, events: Events)
             f"--workers {wanted} needs about {need}, more than is free: {free} fit; --workers {max(1, free)}"
         )
     if wanted is None:
-        wanted = 1 if cost.search_seconds < WORTH else min(slots(experiment), max(1, free))
+        wanted = max(1, min(slots(experiment), free, at_once))
+        likely = cost.search_seconds * (1.0 if halving or not recipe.search.prune else PRUNED)
+        wanted = wanted if likely * (1 - 1 / wanted) > START else 1
     count = min(wanted, at_once)
     if count < 2:
         return ALONE

@@ -231,7 +231,8 @@ class Recipe:
         """The command that runs this recipe again, by flags; `file` is named where a value cannot be a flag's."""
         settings = [(declared, value) for declared, value in self.changed() if declared.name != "model"]
         settings.insert(0, (settings_of(Recipe)["protocol"], self.protocol))
-        derived = "epochs" if self.epochs_at_10k else "epochs_at_10k" if self.epochs else ""  # by the other one
+        by_rule = self.epochs_at_10k is not None and self.budget is None  # else epochs are as a cost was measured
+        derived = "epochs" if by_rule else "epochs_at_10k" if self.epochs else ""
         settings = [pair for pair in settings if pair[0].key != derived]
         if self.lr is not None and self.epochs is not None and not self.search.space:  # nothing to ask for in batches
             settings = [pair for pair in settings if pair[0].key not in ("search.batch", "search.threads")]

@@ -11,7 +11,7 @@ from typing import Any
 from replab.backends.backend import threads
 from replab.data.images import Dataset
 from replab.data.mapped import Mapped
-from replab.data.split import split_for_search
+from replab.data.split import split_for_search, split_sizes
 from replab.errors import ModelError
 from replab.models.adapt import freezing
 from replab.settings.recipe import Recipe
@@ -35,6 +35,30 @@ class Cost:
     memory_bytes: int  # peak of the process so far, this batch included
     feature_seconds: float = 0.0  # one pass of a frozen backbone over all images
     in_steps: bool = True  # False for a head fitted in closed form
+    trial_step_seconds: float = 0.0  # one training batch on the threads of a trial
+    trial_image_seconds: float = 0.0
+
+    def estimate(self, recipe: Recipe, images: int, tested: int) -> tuple[float, float]:
+        """Seconds of the search and of the training by another recipe of these images, each at most."""
+        n, validation = split_sizes(images, recipe.search)
+        trial = self.trial_step_seconds * steps_of(n - validation, recipe) + self.trial_image_seconds * validation
+        epoch = self.step_seconds * steps_of(images, recipe) + self.image_seconds * tested * recipe.test_curve
+        search = 0.0
+        if searched(recipe) or recipe.epochs is None:
+            search = trial * sum(trials * epochs for trials, epochs in planned(recipe))
+            if wants_range_test(recipe):
+                search += self.trial_step_seconds * test_steps((recipe.epochs or 1) * steps_of(images, recipe))
+        return search, epoch * (recipe.last_epoch or recipe.search.max_epochs)
+
+    def of(self, experiment: Experiment) -> Cost:
+        """With the seconds of the experiment's own recipe."""
+        recipe = experiment.recipe
+        search, training = self.estimate(recipe, len(experiment.data.train), len(experiment.data.test))
+        return replace(
+            self,
+            search_seconds=search if searches(experiment) else 0.0,
+            train_seconds=None if recipe.last_epoch is None else training,
+        )
 
     def sentences(self, experiment: Experiment) -> str:
         """One line for before the start."""
@@ -58,6 +82,11 @@ class Cost:
         return "cost: " + "; ".join([*parts, _where(experiment.data)])
 
 
+def steps_of(images: int, recipe: Recipe) -> int:
+    """Training steps of one epoch."""
+    return max(1, round(images / recipe.batch_size))
+
+
 def measure(experiment: Experiment) -> Cost:
     """Time what will be run, on a model that is thrown away."""
     timed, seconds_per_image = experiment.rehearsal()
@@ -75,23 +104,16 @@ def of_steps(experiment: Experiment) -> Cost:
     train, test = experiment.data.train, experiment.data.test
     step, image = _timed(experiment, model, optimizers, recipe)
 
-    def epoch(step: float, image: float, images: int, evaluated: int) -> float:
-        return step * max(1, round(images / recipe.batch_size)) + image * evaluated
-
-    full = epoch(step, image, len(train), len(test) if asked.test_curve else 0)
-    trial_epoch = search_seconds = 0.0
+    full = step * steps_of(len(train), recipe) + image * len(test) * asked.test_curve
+    own, trial_epoch = (step, image), 0.0
     if searches(experiment):
-        part, validation = split_for_search(train, recipe.search, recipe.seed)
-        own = step, image
         if asked.search.threads not in (0, backend.lib.get_num_threads()):
             with threads(backend, asked.search.threads):
                 own = _timed(experiment, model, optimizers, recipe)
-        trial_epoch = epoch(*own, len(part), len(validation))
-        search_seconds = sum(trials * epochs for trials, epochs in planned(asked)) * trial_epoch
-        if wants_range_test(asked):
-            search_seconds += own[0] * test_steps((asked.epochs or 1) * len(train) // recipe.batch_size)
-    training = None if asked.last_epoch is None else asked.last_epoch * full
-    return Cost(step, image, full, trial_epoch, search_seconds, training, peak_memory(experiment.device))
+        n, validation = split_sizes(len(train), asked.search)
+        trial_epoch = own[0] * steps_of(n - validation, recipe) + own[1] * validation
+    found = Cost(step, image, full, trial_epoch, 0.0, None, peak_memory(experiment.device), 0.0, True, *own)
+    return found.of(experiment)
 
 
 def _timed(
