@@ -106,7 +106,7 @@ def print_table(runs: Sequence[Any], sort: str = "accuracy", say: Callable[[str]
     """Runs side by side, best first; `say` is told of those that cannot be read."""
     from replab.runs import compare as comparison
 
-    rows = [comparison.cells(facts) for facts in comparison.table(runs, sort, say)]
+    rows = comparison.aligned([comparison.cells(facts) for facts in comparison.table(runs, sort, say)])
     columns = list(rows[0]) if rows else ["model", "data"]
     left = ("model", "data", "against the best", "run")
     gone = print_rows(

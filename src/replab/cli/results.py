@@ -74,7 +74,10 @@ def leaderboard(
     model: Annotated[str | None, typer.Option(metavar="NAME", help="only runs of this model")] = None,
     sort: Annotated[
         str,
-        typer.Option(metavar="COLUMN", help="accuracy, loss, parameters, macs, seconds, images_per_second, model, run"),
+        typer.Option(
+            metavar="COLUMN",
+            help="accuracy, loss, parameters, macs, seconds, images_per_second, model, run, or a metric",
+        ),
     ] = "accuracy",
     csv: Annotated[bool, typer.Option("--csv", help="comma-separated values, all columns")] = False,
     figures: Annotated[
@@ -86,12 +89,14 @@ def leaderboard(
     from replab.records.record import runs_folder
     from replab.runs import compare as comparison
     from replab.runs.run import finished_runs
+    from replab.tasks.metrics import key_of
 
     def say(line: str) -> None:
         print(visible(line), file=sys.stderr)
 
-    comparison.check_sort(sort)
     chosen = finished_runs(runs_folder(runs), say)
+    measured = [key_of(name) for run in chosen for name in run.values.chosen.metric]
+    comparison.check_sort(sort, measured)
     for kind, wanted, of in (
         ("data set", data, lambda r: r.values.input["data"]),
         ("model", model, lambda r: r.values.chosen.model),

@@ -85,6 +85,7 @@ class Batches:
         scale, shift = 1 / (255 * deviation), -torch.tensor(mean, dtype=torch.float64) / deviation
         self._scale, self._shift = self._row(scale), self._row(shift)
         self._black = shift.to(self.device, torch.float32).view(1, -1, 1, 1)
+        self._white = (shift + 255 * scale).to(self.device, torch.float32).view(1, -1, 1, 1)
 
     def __len__(self) -> int:
         return len(self._bounds())
@@ -110,7 +111,7 @@ class Batches:
             y = None if self._labels is None else self._labels[index].to(self.device)
             own = torch.nn.functional.one_hot(y, self._classes).float() if self._mixes and y is not None else None
             turn = steps.Turn(number, coins[index])
-            x, target = steps.apply(self._image(x), self.augment, generator, self._black, own, turn)
+            x, target = steps.apply(self._image(x), self.augment, generator, self._black, own, turn, self._white)
             if self.augment and self.channels_last:
                 x = x.contiguous(memory_format=torch.channels_last)
             yield Batch(x.to(self.dtype), y, index, target)

@@ -18,6 +18,7 @@ from replab.records.values import Values
 from replab.records.values.answers import Answers
 from replab.runs.run import Run
 from replab.settings.words import duration
+from replab.tasks.metrics import key_of
 
 Row = dict[str, Any]
 
@@ -45,6 +46,7 @@ def row(run: Run) -> Row:
         "low": low,
         "high": high,
         "loss": metrics.get("loss"),
+        "metrics": {key_of(name): metrics[key_of(name)] for name in chosen.metric if key_of(name) in metrics},
         "parameters": facts["parameters"],
         "macs": facts.get("macs"),
         "lr": chosen.lr,
@@ -66,7 +68,6 @@ def table(runs: Iterable[Run], sort: str = "accuracy", say: Callable[[str], None
     cannot be paired), by Holm over the whole table; `detectable` the difference that could have been seen with 80 %
     power; `pareto` marks runs that no other beats in both accuracy and training time.
     """
-    check_sort(sort)
     by_data: dict[str, list[tuple[Run, Row]]] = {}
     for run, facts in _readable(runs, say):
         by_data.setdefault(run.values.input["fingerprint"], []).append((run, facts))
@@ -83,18 +84,21 @@ def table(runs: Iterable[Run], sort: str = "accuracy", say: Callable[[str], None
     tested = [facts for facts in rows if facts["p"] is not None]
     for facts, p in zip(tested, holm([facts["p"] for facts in tested])):
         facts["p"] = p
-    sign = -1 if SORTS[sort] else 1
+    check_sort(sort, [key for facts in rows for key in facts["metrics"]])
+    sign = -1 if SORTS.get(sort, sort != "brier") else 1
 
     def key(facts: Row) -> Any:
-        value = facts[sort]
+        value = facts[sort] if sort in SORTS else facts["metrics"].get(key_of(sort))
         return facts["data"], value is None, value if isinstance(value, str) else sign * (value or 0)
 
     return sorted(sorted(rows, key=lambda facts: -(facts["accuracy"] or 0.0)), key=key)
 
 
-def check_sort(column: str) -> None:
-    if column not in SORTS:
-        raise UnknownName("column", column, SORTS, "--sort takes " + ", ".join(SORTS))
+def check_sort(column: str, metrics: Sequence[str] = ()) -> None:
+    """`metrics`: those of the runs, by which they can be sorted too."""
+    known = [*SORTS, *dict.fromkeys(metrics)]
+    if key_of(column) not in known:
+        raise UnknownName("column", column, known, "--sort takes " + ", ".join(known))
 
 
 def data_names(inputs: Sequence[Mapping[str, Any]]) -> dict[str, str]:
@@ -209,7 +213,7 @@ class RunList(list[Run]):
     """Runs that a notebook shows as a table, best first."""
 
     def _repr_markdown_(self) -> str:
-        rows = [cells(facts) for facts in table(self)]
+        rows = aligned([cells(facts) for facts in table(self)])
         head = [name for name in (rows[0] if rows else ()) if name not in ("MACs", "lr", "images/s")]
         return markdown_table(head, [[row[name] for name in head] for row in rows])
 
@@ -223,6 +227,7 @@ def cells(facts: Row) -> dict[str, str]:
         "accuracy %": "–" if accuracy is None else f"{accuracy * 100:.2f}" + ("*" if facts["pareto"] else " "),
         "95 %": "–" if facts["low"] is None else f"{facts['low'] * 100:.1f}–{facts['high'] * 100:.1f}",
         "loss": "–" if loss is None else f"{loss:.4f}",
+        **{key.replace("_", " "): f"{value:.4f}" for key, value in facts["metrics"].items()},
         "against the best": noise(facts),
         "parameters": f"{facts['parameters']:,}",
         "MACs": f"{facts['macs'] or 0:,}",
@@ -234,11 +239,22 @@ def cells(facts: Row) -> dict[str, str]:
     }
 
 
+def aligned(rows: Sequence[dict[str, str]]) -> list[dict[str, str]]:
+    """Rows of the same columns, those of metrics that only some runs have too."""
+    own = {name: None for row in rows for name in row}
+    columns = [name for name in own if name not in (rows[0] if rows else ())]
+    head = [name for row in rows[:1] for name in row]
+    at = head.index("against the best") if "against the best" in head else len(head)
+    return [{name: row.get(name, "–") for name in [*head[:at], *columns, *head[at:]]} for row in rows]
+
+
 def to_csv(rows: Sequence[Row]) -> str:
     buffer = io.StringIO()
-    writer = csv.DictWriter(buffer, list(rows[0]), lineterminator="\n")
+    metrics = dict.fromkeys(key for row in rows for key in row["metrics"])
+    plain = [key for key in rows[0] if key != "metrics"]
+    writer = csv.DictWriter(buffer, [*plain, *metrics], lineterminator="\n")
     writer.writeheader()
-    writer.writerows(rows)
+    writer.writerows([{**{key: row[key] for key in plain}, **row["metrics"]} for row in rows])
     return buffer.getvalue()
 
 

@@ -82,6 +82,9 @@ class Recipe:
         choices=choices.PROTOCOLS, way_out="replab protocol list shows them",
     )  # fmt: skip
     batch_size: int = setting(128, "images per training step", TRAINING, at_least=1, searchable=True)
+    accumulate: int = setting(
+        1, "pieces that a batch is computed in, for want of memory; their gradients are added up", TRAINING, at_least=1
+    )
     optimizer: str = setting("adam", "how weights are updated", TRAINING, choices=choices.OPTIMIZERS, own=True)
     lr: float | None = setting(
         None, "learning rate; left out: searched", TRAINING, above=0, searchable=True, label="learning rate",

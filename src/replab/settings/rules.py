@@ -45,6 +45,11 @@ def broken_rules(recipe: Any) -> Iterator[str]:
         yield f"--unfreeze-every cannot be combined with {other.split()[0]}, got {other}; leave one out"
     if recipe.lr_backbone is not None and recipe.freeze:
         yield (f"--lr-backbone needs a backbone that is trained, got {recipe.lr_backbone} and --freeze; leave one out")
+    if recipe.accumulate > recipe.batch_size:
+        yield (
+            f"--accumulate must be at most --batch-size, got {recipe.accumulate} pieces of {recipe.batch_size} images;"
+            " leave it out"
+        )
     if recipe.mup and recipe.optimizer not in ("adam", "adamw"):
         yield f"--mup needs Adam, got --optimizer {recipe.optimizer}; use --optimizer adam"
     if recipe.average_decay is not None and recipe.average == "none":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from time import perf_counter
 from typing import Any, Protocol
 
@@ -99,28 +100,47 @@ def train_step(
     step: int,
     total: int,
 ) -> dict[str, Any]:
-    """One batch: for each loss the task yields, zero_grad, backward into that part only, clip, step."""
-    backend = learner.backend
-    batch = to_backend(batch, backend)
-    seen: dict[str, Any] = {}
+    """One batch: for each loss the task yields, zero_grad, backward into that part only, clip, step.
+
+    With recipe.accumulate, a batch goes through the model in so many pieces, whose gradients are added up.
+    """
+    backend, pieces = learner.backend, sliced(batch, recipe.accumulate)
+    seen: dict[str, list[Any]] = {}
     with backend.autocast(learner.device):
-        for part, losses, logs in learner.task.losses(model, batch):
-            optimizer = optimizers[part]
-            set_rate(optimizer, recipe, step, total, learner.own)
-            params = [p for group in optimizer.param_groups for p in group["params"]]
-            optimizer.zero_grad()
-            loss = losses.mean()  # the one place that reduces: tasks give one loss per sample
-            if len(optimizers) == 1:
-                loss.backward()
-            else:
-                loss.backward(inputs=params)
-            if recipe.clip_value is not None:
-                backend.lib.nn.utils.clip_grad_value_(params, recipe.clip_value)
-            if recipe.clip_norm is not None:
-                backend.lib.nn.utils.clip_grad_norm_(params, recipe.clip_norm)
-            optimizer.step()
-            seen |= {name: value.detach() for name, value in logs.items()}
-    return seen
+        for place, piece in enumerate(pieces, 1):
+            for part, losses, logs in learner.task.losses(model, to_backend(piece, backend)):
+                optimizer = optimizers[part]
+                params = [p for group in optimizer.param_groups for p in group["params"]]
+                if place == 1:
+                    set_rate(optimizer, recipe, step, total, learner.own)
+                    optimizer.zero_grad()
+                # the one place that reduces: tasks give one loss per sample
+                loss = losses.mean() if len(pieces) == 1 else losses.sum() / len(batch.index)
+                if len(optimizers) == 1:
+                    loss.backward()
+                else:
+                    loss.backward(inputs=params)
+                for name, value in logs.items():
+                    seen[name] = [*(seen[name] if place > 1 else ()), value.detach()]
+                if place < len(pieces):
+                    continue
+                if recipe.clip_value is not None:
+                    backend.lib.nn.utils.clip_grad_value_(params, recipe.clip_value)
+                if recipe.clip_norm is not None:
+                    backend.lib.nn.utils.clip_grad_norm_(params, recipe.clip_norm)
+                optimizer.step()
+    return {name: values[0] if len(values) == 1 else backend.lib.cat(values) for name, values in seen.items()}
+
+
+def sliced(batch: Any, count: int) -> list[Any]:
+    """A batch as `count` smaller ones, as equal as can be; fewer where it has fewer images."""
+    if count == 1:
+        return [batch]
+    ends = np.linspace(0, len(batch.index), min(count, len(batch.index)) + 1).round().astype(int)
+    return [
+        batch._replace(**{key: value[a:b] for key, value in batch._asdict().items() if value is not None})
+        for a, b in pairwise(ends)
+    ]
 
 
 def set_rate(optimizer: Any, recipe: Recipe, step: int, total: int, own: Parts | None = None) -> None:

@@ -143,6 +143,11 @@ def _try_on_a_batch(experiment: Experiment, model: Any) -> None:
     name, data = experiment.source.name, experiment.data
     if experiment.recipe.head != "knn" and not all(experiment.task.parts(model).values()):
         raise ModelError(f"{name} has no parameters to train; a module with at least one layer is needed")
+    if experiment.recipe.accumulate > 1 and len(experiment.task.parts(model)) > 1:
+        raise RecipeError(
+            f"--accumulate is for a model with one optimizer, and {name} has {len(experiment.task.parts(model))};"
+            " leave it out"
+        )
     images = data.train.subset(slice(0, min(4, len(data.train))))
     batch = next(iter(experiment.batches(images, model, shuffled=True).epoch(1)))
     batch = to_backend(batch, experiment.backend)

@@ -260,3 +260,51 @@ def test_cutmix_pastes_one_rectangle_whose_area_is_the_label_share(seed):
 def test_without_mixing_there_are_no_targets():
     _, target = apply(batch(), parse("flip,crop=1"), torch.Generator().manual_seed(0), BLACK)
     assert target is None
+
+
+def test_color_jitter_stays_between_black_and_white():
+    generator = torch.Generator().manual_seed(0)
+    pixels = torch.rand(32, 3, 5, 6)
+    mean, std = torch.tensor([0.4, 0.5, 0.6]).view(1, 3, 1, 1), torch.tensor([0.2, 0.3, 0.4]).view(1, 3, 1, 1)
+    black, white = -mean / std, (1 - mean) / std
+    normalised, plain = (
+        apply(x, parse("color-jitter=0.9:0.9:0.9"), torch.Generator().manual_seed(1), b, white=w)[0]
+        for x, b, w in (
+            ((pixels - mean) / std, black, white),
+            (pixels, torch.zeros(1, 3, 1, 1), torch.ones(1, 3, 1, 1)),
+        )
+    )
+    torch.testing.assert_close(normalised * std + mean, plain, atol=1e-5, rtol=1e-5)  # however it is normalised
+    assert 0 <= plain.min() <= plain.max() <= 1
+    assert not torch.allclose(plain, pixels, atol=0.05)
+    none = apply(pixels, parse("color-jitter=0:0:0"), generator, black * 0, white=black * 0 + 1)[0]
+    torch.testing.assert_close(none, pixels)
+
+
+def test_color_jitter_is_torchvisions_by_factor():
+    from replab.backends.torchvision_cpu import torchvision
+    from replab.data.augment import color_jitter
+
+    functional = torchvision.transforms.functional
+    pixels = torch.rand(1, 3, 8, 8)
+    torch.testing.assert_close(
+        color_jitter._blend(pixels, color_jitter._gray(pixels), torch.tensor(0.3)),
+        functional.adjust_saturation(pixels, 0.3), atol=1e-3, rtol=1e-3,
+    )  # fmt: skip
+    torch.testing.assert_close(
+        color_jitter._blend(pixels, color_jitter._gray(pixels).mean((2, 3), keepdim=True), torch.tensor(1.4)),
+        functional.adjust_contrast(pixels, 1.4), atol=1e-3, rtol=1e-3,
+    )  # fmt: skip
+
+
+def test_random_erasing_covers_one_rectangle_of_the_asked_area():
+    x = torch.full((400, 1, 20, 30), 9.0)
+    erased, _ = apply(x, parse("random-erasing=0.5:0.3"), torch.Generator().manual_seed(0), x[:1] * 0)
+    changed = (erased != 9).squeeze(1)
+    touched = changed.flatten(1).any(1)
+    assert 160 < touched.sum() < 240
+    for image in changed[touched]:
+        rows, columns = image.any(1).nonzero().flatten(), image.any(0).nonzero().flatten()
+        assert image.sum() == (rows[-1] - rows[0] + 1) * (columns[-1] - columns[0] + 1)  # one whole rectangle
+        assert image.float().mean() < 0.36  # sides are rounded to pixels
+    assert torch.equal(apply(x, parse("random-erasing=0"), torch.Generator(), x[:1] * 0)[0], x)

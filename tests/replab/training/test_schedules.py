@@ -1,5 +1,7 @@
 """Schedules against torch's schedulers, step by step."""
 
+from itertools import pairwise
+
 import pytest
 import torch
 
@@ -86,3 +88,17 @@ def test_plain_sgd_gets_no_momentum_from_one_cycle():
     sgd = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=0.1)
     set_rate(sgd, Recipe(lr=0.1, epochs=1, schedule="one-cycle", optimizer="sgd"), 3, 10)
     assert sgd.param_groups[0]["momentum"] == 0
+
+
+def test_warmup_cosine_rises_and_falls():
+    rates = [schedule.get("warmup-cosine")(step, 100, 1.0) for step in range(100)]
+    assert rates[:5] == pytest.approx([1 / 6, 2 / 6, 3 / 6, 4 / 6, 5 / 6])
+    assert rates[5] == 1.0
+    assert all(a > b for a, b in pairwise(rates[5:]))
+    assert rates[-1] < 0.001
+    assert schedule.get("warmup-cosine")(0, 1, 1.0) > 0  # a run of one batch
+
+
+def test_step_divides_by_ten_twice():
+    rates = [schedule.get("step")(step, 8, 1.0) for step in range(8)]
+    assert rates == pytest.approx([1] * 4 + [0.1] * 2 + [0.01] * 2)

@@ -5,6 +5,7 @@ x is a normalised batch (B, C, H, W); `generator` is the CPU generator all draws
 normalised value of a 0 pixel and fills what comes in from outside the image. One that mixes labels
 (`@augmentation(mixes_labels=True)`) returns a Mixed; one that follows each image through the epochs (`by_turn=True`)
 also gets `turn=Turn(epoch, coin)`. `sides={"pad": 1}`: pad must be below once the image's side.
+`needs_white=True`: it takes `white`, the value of a 255 pixel, too.
 """
 
 from __future__ import annotations
@@ -71,11 +72,13 @@ def apply(
     black: Tensor,
     target: Tensor | None = None,
     turn: Turn | None = None,
+    white: Tensor | None = None,
 ) -> tuple[Tensor, Tensor | None]:
     """(images, mixed targets or None). `target`: the labels as (B, classes), for steps that mix them."""
     mixed = None
     for step in steps:
-        more = {"turn": turn} if getattr(step.function, "by_turn", False) else {}
+        more: dict[str, Any] = {"turn": turn} if getattr(step.function, "by_turn", False) else {}
+        more |= {"white": white} if getattr(step.function, "needs_white", False) else {}
         found = step.function(x, generator, black, *step.args, **more)
         if isinstance(found, Mixed):
             assert target is not None
@@ -119,6 +122,7 @@ def _step(text: str, own: Mapping[str, Part]) -> Step:
     except UnknownName as error:
         raise RecipeError(str(error)) from None
     parameters = list(inspect.signature(function, eval_str=True).parameters.values())[3:]
+    parameters = [p for p in parameters if p.kind is not p.KEYWORD_ONLY]
     parameters = [p for p in parameters if p.kind is not p.KEYWORD_ONLY]
     usage = name + ("=" + ":".join(defaults) if (defaults := _defaults(parameters)) else "")
     try:
