@@ -8,7 +8,7 @@ PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 
 # where it is set, every process would compile all it imports anew: ten seconds each
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test quick coverage lint types bench same lock faults fuzz soak clean
+.PHONY: run test quick coverage lint types bench same lock faults fuzz soak export-check dist clean
 
 run: .venv/ready
 	$(BIN)/replab run cnn
@@ -55,6 +55,15 @@ fuzz: .venv/dev
 # 200 small runs in one folder by four processes that are killed, terminated and run out of disk
 soak: .venv/dev
 	OMP_NUM_THREADS=1 $(BIN)/python tests/faults/soak.py
+# every registered model as ONNX, TorchScript, torch.export and safetensors; prints the table of docs/deploy.md
+export-check: .venv/dev
+	$(BIN)/python tools/export_check.py
+
+# a wheel and an sdist in dist/, as PyPI would take them
+dist: .venv/dev
+	rm -rf dist
+	$(BIN)/python -m build --quiet --no-isolation --outdir dist .
+	$(BIN)/python -m twine check --strict dist/*
 
 # What running needs. constraints.txt pins every package, those of other packages too. Most of their files are never
 # imported: none is compiled.
@@ -69,4 +78,4 @@ soak: .venv/dev
 	touch $@
 
 clean:
-	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage .coverage.json build
+	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage .coverage.json build dist

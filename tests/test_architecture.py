@@ -27,6 +27,7 @@ ROOMS = [
     ("search",),
     ("explain",),
     ("runs",),
+    ("deploy",),
     ("report",),
     ("pipeline",),
     ("api",),

@@ -8,6 +8,7 @@ from replab.cli import run, compare, rates, look, lists  # noqa: F401
 from replab.cli.welcome import doctor, demo  # noqa: F401
 from replab.cli import results, view  # noqa: F401
 from replab.cli import predict, generate, replicate  # noqa: F401
+from replab.cli.deploy import export, card  # noqa: F401
 from replab.cli.app import main
 
 __all__ = ["main"]

@@ -32,7 +32,7 @@ class Adversaries(nn.Module):
         """Images in [-1, 1] of standard normal noise (B, latent) and class numbers (None: all classes equally)."""
         if self.labels:
             if y is None:
-                told = z.new_full((len(z), self.labels), 1 / self.labels)
+                told = z.new_full((z.shape[0], self.labels), 1 / self.labels)
             else:
                 told = functional.one_hot(y, self.labels).to(z.dtype)
             z = torch.cat([z, told], 1)

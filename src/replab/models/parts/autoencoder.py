@@ -72,14 +72,14 @@ class Autoencoder(nn.Module):
         if not self.labels:
             return values
         if y is None:
-            shares = values.new_full((len(values), self.labels), 1 / self.labels)
+            shares = values.new_full((values.shape[0], self.labels), 1 / self.labels)
         else:
             shares = y if y.dim() == 2 else functional.one_hot(y, self.labels)
         return torch.cat([values, shares.to(values.dtype)], 1)
 
     def decode(self, z, y=None):
         """z (B, latent) → images (B, C, H, W)."""
-        return self.cropped(self.decoder(self.expand(self.join(z, y)).view(len(z), *self.start)))
+        return self.cropped(self.decoder(self.expand(self.join(z, y)).view(-1, *self.start)))
 
     def cropped(self, wide):
         top, left = (wide.shape[2] - self.size[0]) // 2, (wide.shape[3] - self.size[1]) // 2

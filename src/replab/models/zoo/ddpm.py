@@ -73,14 +73,14 @@ class Diffusion(nn.Module):
         x = z.view(-1, *self.shape)
         times = torch.linspace(self.levels - 1, 0, self.draws, device=z.device).round().long()
         for step, time in enumerate(times):
-            level = time.expand(len(x))
+            level = time.expand(x.shape[0])
             image = self.clean(x, level, self(x, level))
             if step + 1 == len(times):
                 return image
             # the noise that agrees with the image as it was held inside the range
             signal = self.signal[time]
             left = (x - signal.sqrt() * image) / (1 - signal).sqrt()
-            x = self.noised(image, times[step + 1].expand(len(x)), left)
+            x = self.noised(image, times[step + 1].expand(x.shape[0]), left)
         return x
 
 

@@ -114,7 +114,7 @@ class Quantised(nn.Module):
     def generate(self, z, y=None):
         """Images of standard normal noise (B, h*w): each code is drawn from the prior by its own number."""
         share = 0.5 * (1 + torch.erf(z / math.sqrt(2)))  # uniform
-        index = torch.zeros(len(z), *self.grid, dtype=torch.int64, device=z.device)
+        index = torch.zeros(z.shape[0], *self.grid, dtype=torch.int64, device=z.device)
         for place in range(self.latent):
             row, column = divmod(place, self.grid[1])
             reached = self.prior(index)[:, :, row, column].softmax(1).cumsum(1)

@@ -1,0 +1,1 @@
+"""Commands by which a trained model leaves its run."""
