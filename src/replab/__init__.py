@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from replab.api import all_runs, compare, list_datasets, list_models, load_run, resume, run
     from replab.data.images import Dataset, Images, ImageSpec
     from replab.data.load import load as load_data
+    from replab.deploy.public import card, export
     from replab.errors import ReplabError
     from replab.models.registry import register
     from replab.settings.recipe import Recipe
@@ -26,6 +27,8 @@ _WHERE = {
     "load_run": "replab.api:load_run",
     "all_runs": "replab.api:all_runs",
     "compare": "replab.api:compare",
+    "export": "replab.deploy.public:export",
+    "card": "replab.deploy.public:card",
     "register": "replab.models.registry:register",
     "list_models": "replab.api:list_models",
     "list_datasets": "replab.api:list_datasets",
@@ -37,8 +40,8 @@ _WHERE = {
     "ReplabError": "replab.errors:ReplabError",
 }
 __all__ = [
-    "Dataset", "ImageSpec", "Images", "Recipe", "ReplabError", "all_runs", "compare", "list_datasets", "list_models",
-    "load_data", "load_run", "register", "resume", "run",
+    "Dataset", "ImageSpec", "Images", "Recipe", "ReplabError", "all_runs", "card", "compare", "export", "list_datasets",
+    "list_models", "load_data", "load_run", "register", "resume", "run",
 ]  # fmt: skip
 
 

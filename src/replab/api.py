@@ -20,7 +20,7 @@ from replab.models.trust import KEPT, Trust, allowed, allowed_parts, remember
 from replab.records.events import Events
 from replab.records.record import Record, check_writable, runs_folder
 from replab.records.terminal import watchers
-from replab.records.trackers.base import tracker
+from replab.records.trackers import base as trackers
 from replab.runs.compare import RunList
 from replab.runs.run import Run, finished_runs
 from replab.search.engines.base import Workers
@@ -57,8 +57,7 @@ def run(
     `track` names trackers: "csv" … An epoch that takes longer than `checkpoint_every` has checkpoints in between.
     """
     crew, every = workers if isinstance(workers, Workers) else Workers.asked(workers), seconds(checkpoint_every)
-    for name in track:
-        tracker.check(name)
+    trackers.check(track)
     check_writable(runs_folder(runs))
     silent, events = events is not None, events or Events(*watchers(quiet))
     experiment = prepare(model, data, runs=runs, **settings)
@@ -83,9 +82,7 @@ def run(
     record = Record.create(runs_folder(runs), recipe, here, _texts(experiment))
     events.tell("run", folder=str(record.folder), model=recipe.model, data=recipe.data)
     events.message(f"run folder: {record.folder}")
-    for name in track:
-        events.add(tracker.get(name)(record.folder, asdict(recipe)))
-    with _resumable(record, events, silent):
+    with _resumable(record, events, silent), trackers.following(track, record.folder, asdict(recipe), events):
         pipeline.carry_out(record, experiment, measured, events, crew, every)
     return Run(record, experiment)
 
@@ -144,6 +141,7 @@ def resume(
     runs: str | Path | None = None,
     quiet: bool = False,
     events: Events | None = None,
+    track: Sequence[str] = (),
     workers: Workers | int | str = "auto",
     checkpoint_every: float | str = "10m",
     **parts: Any,
@@ -154,6 +152,7 @@ def resume(
     have moved: as functions or FILE.py:FUNCTION, in the recipe's order where they are several.
     """
     crew, every = workers if isinstance(workers, Workers) else Workers.asked(workers), seconds(checkpoint_every)
+    trackers.check(track)
     silent, events = events is not None, events or Events(*watchers(quiet))
     record = Record.open(run, runs_folder(runs))
     from replab import pipeline
@@ -162,7 +161,7 @@ def resume(
 
     recipe = record.recipe()  # told first: whoever interrupts the reading of the images learns how to resume, too
     events.tell("run", folder=str(record.folder), model=recipe.model, data=recipe.data)
-    with _resumable(record, events, silent):
+    with _resumable(record, events, silent), trackers.following(track, record.folder, asdict(recipe), events):
         given = named_again(recipe, parts)
         experiment = prepare.reopen(record, model, trust, events.message, _images(data, recipe), given)
         again = [experiment.own[name] for name in given]

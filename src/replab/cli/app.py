@@ -71,7 +71,12 @@ LogLevel = Annotated[
     ),
 ]
 Track = Annotated[
-    list[str] | None, typer.Option("--track", metavar="NAME", help="also write the numbers for another tool: csv")
+    list[str] | None,
+    typer.Option(
+        "--track",
+        metavar="NAME",
+        help="also tell csv, tensorboard, mlflow, wandb or trackio",
+    ),
 ]
 Fast = Annotated[bool, typer.Option("--fast", help="one trial, one epoch, few images, through every stage")]
 Model = Annotated[str, typer.Argument(help="a registered name, or FILE.py:FUNCTION", autocompletion=names.models)]

@@ -121,7 +121,7 @@ def embed(
     from replab.figures.style import save
     from replab.tasks.tsne import two_dimensions
 
-    features, labels, predicted = penultimate(loaded, images, model)
+    features, labels, predicted = penultimate(loaded, images, model, print)
     points = two_dimensions(features, loaded.chosen.seed)
     title = f"{loaded.chosen.model} on {loaded.input['data']}: t-SNE of {len(features):,} test images' features"
     print(f"figure: {save(embedding(points, labels, predicted, loaded.input['classes'], title), out)}")

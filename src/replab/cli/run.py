@@ -55,12 +55,11 @@ def run(
 ) -> None:
     """Search, train, evaluate and report: MODEL on --data (cnn on digits by default)."""
     from replab import preflight
-    from replab.records.trackers.base import tracker
+    from replab.records.trackers import base as trackers
 
     crew = Workers.asked(workers, engine, ray_address)
     preflight.requested(model, recipe=recipe, runs=runs, **settings)
-    for name in track or ():
-        tracker.check(name)
+    trackers.check(track or ())
     from replab import api
 
     shared = {"workers": crew, "recipe": recipe, "fast": fast, "runs": runs, "trust": asked(trust), **settings}
@@ -78,6 +77,7 @@ def resume(
     run: RunName,
     model: ModelFile = None,
     trust: TrustOption = False,
+    track: Track = None,
     workers: WorkersOption = "auto",
     engine: EngineOption = "processes",
     ray_address: RayAddress = None,
@@ -91,5 +91,6 @@ def resume(
 
     events, crew = shown(quiet, log_level), Workers.asked(workers, engine, ray_address)
     more: dict[str, Any] = {"trust": asked(trust), "runs": runs, "workers": crew, "checkpoint_every": checkpoint_every}
+    more["track"] = track or ()
     finished = api.resume(run, model=model, quiet=quiet, events=events, **more)
     print_report(finished, quiet or log_level == "error")

@@ -15,8 +15,8 @@ from torch import Tensor, nn
 class Classifier(nn.Module):
     """uint8 images (N, C, H, W) of any height and width → probabilities (N, classes).
 
-    Images become the model's square as replab reads files, bilinear with antialiasing: `fit` crops the middle, pads with
-    black or squishes. A model of oblong images takes images of its own size alone.
+    Images become the model's square as replab reads files, bilinear with antialiasing: `fit` crops the middle, pads
+    with black or squishes. A model of oblong images takes images of its own size alone.
     """
 
     inputs, output = ("images",), "probabilities"
@@ -54,8 +54,8 @@ class Classifier(nn.Module):
         down, across = torch.ones_like(x[0, 0, :, 0]), torch.ones_like(x[0, 0, 0])  # (H,), (W,)
         height, width = down.sum(), across.sum()
         kept = torch.minimum(height, width) if self.fit == "crop" else torch.maximum(height, width)
-        x = (x @ self.weights(across, kept, side) + 0.5).floor()  # (N, C, H, side)
-        return (self.weights(down, kept, side).T @ x + 0.5).floor()
+        x = (self.weights(down, kept, side).T @ x + 0.5).floor()  # (N, C, side, W)
+        return (x @ self.weights(across, kept, side) + 0.5).floor()
 
     def weights(self, ones: Tensor, kept: Tensor, side: int) -> Tensor:
         """(length, side): what each pixel of a direction adds to each pixel that is wanted. `ones`: (length,).

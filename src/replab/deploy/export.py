@@ -15,7 +15,6 @@ import numpy as np
 from replab.deploy.formats.base import file_format, program
 from replab.errors import FileError, ModelError, RunError
 from replab.files import reason
-from replab.records.record import Record
 from replab.records.values import examples
 from replab.records.values.answers import log_softmax
 from replab.runs.run import Run
@@ -150,7 +149,7 @@ def of_run(run: Run, model: Any = None) -> tuple[Deployed, dict[str, Any], Path 
 def reference(run: Run, deployed: Deployed) -> tuple[dict[str, np.ndarray], np.ndarray, str]:
     """(inputs, outputs of the run's own model, what they are): kept test images with their kept predictions."""
     if deployed.output == "probabilities":
-        index, pixels = kept_images(run.record)
+        index, pixels = examples.of_the_size(run.record)
         if len(index) and run.record.read_json("environment.json", {}).get("device") == "cpu":
             kept = log_softmax(run.predictions["logits"][index].astype(np.float64))
             return {"images": pixels}, np.exp(kept), "test images"
@@ -158,21 +157,6 @@ def reference(run: Run, deployed: Deployed) -> tuple[dict[str, np.ndarray], np.n
             return {"images": pixels}, outputs(deployed, images=pixels), "test images"
     drawn = dict(zip(deployed.inputs, (part.numpy() for part in deployed.example(DRAWN, run.chosen.seed))))
     return drawn, outputs(deployed, **drawn), "drawn images"
-
-
-def kept_images(record: Record) -> tuple[np.ndarray, np.ndarray]:
-    """(numbers, pixels) of the test images in a run folder, at the size the model takes."""
-    kept, known = record.predictions(), record.read_json("input.json", {})
-    size = (known["channels"], known["height"], known["width"])
-    found = [(kept["mistake_index"], kept["mistake_pixels"])] if "mistake_index" in kept else []
-    shown = examples.read(record, known["test_images"])
-    if shown is not None:
-        found.append((shown.index, shown.pixels))
-    fitting = [(index, pixels) for index, pixels in found if pixels.shape[1:] == size]
-    if not fitting:
-        return np.empty(0, np.int64), np.empty((0, *size), np.uint8)
-    index, first = np.unique(np.concatenate([index for index, _ in fitting]), return_index=True)
-    return index, np.concatenate([pixels for _, pixels in fitting])[first]
 
 
 def compare(read: Any, deployed: Deployed, inputs: dict[str, np.ndarray], expected: np.ndarray) -> float:

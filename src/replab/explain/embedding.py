@@ -2,25 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from replab.errors import RunError
+from replab.data.images import Images
+from replab.errors import DataError, RunError
+from replab.records.values import examples
 from replab.tasks.tsne import FEWEST
 from replab.training import features
 
 
-def penultimate(run: Any, images: int, model: Any = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def penultimate(
+    run: Any, images: int, model: Any = None, notice: Callable[[str], None] = lambda text: None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(features (N, D), labels, the predicted classes) of at most this many of the run's test images, drawn by seed."""
     if images < FEWEST:
         raise RunError(f"t-SNE needs at least {FEWEST} images, got {images}")
     if run.chosen.backend != "torch" or run.input.get("task") != "classify":
         raise RunError(f"run {run.id} is not a torch classifier; embed looks into those")
-    ready, network = run.reopened(model), run.model(model)
     labels, predicted = run.predictions["labels"], run.predictions["logits"].argmax(1)
     chosen = drawn(len(labels), images, run.chosen.seed)
-    return features.penultimate(ready, network, ready.data.test.subset(chosen)), labels[chosen], predicted[chosen]
+    try:
+        ready = run.reopened(model)
+        shown = ready.data.test.subset(chosen)
+    except DataError:  # the folder alone: the test images it keeps
+        kept, pixels = examples.of_the_size(run.record)
+        if len(kept) < FEWEST:
+            raise
+        ready, few = run.restored(model), drawn(len(kept), images, run.chosen.seed)
+        chosen, classes = kept[few], tuple(run.input["classes"])
+        shown = Images(pixels[few], labels[chosen], classes, (), ())
+        notice(f"note: the data of run {run.id} is not there; shown are {len(few)} test images that the run kept")
+    rows = features.penultimate(ready, run.model(model), shown, run.normalised(), trained_on=shown)
+    return rows, labels[chosen], predicted[chosen]
 
 
 def drawn(total: int, images: int, seed: int) -> np.ndarray:

@@ -15,6 +15,7 @@ from replab.deploy import export as exporting
 from replab.deploy.deployed import Classifier
 from replab.deploy.formats.onnx import Onnx
 from replab.errors import FileError, ModelError, RunError
+from replab.records.values import examples
 from replab.records.values.answers import log_softmax
 
 FILES = {"onnx": "a.onnx", "torchscript": "a.pt", "torch-export": "a.pt2", "safetensors": "a.safetensors"}
@@ -30,7 +31,7 @@ def exported(finished_run, tmp_path_factory):
 
 def said(run):
     """(kept test images, their probabilities as the run recorded them)."""
-    index, pixels = exporting.kept_images(run.record)
+    index, pixels = examples.of_the_size(run.record)
     return pixels, np.exp(log_softmax(run.predictions["logits"][index]))
 
 
@@ -82,8 +83,8 @@ def test_resizing_is_that_of_pictures_to_one_gray_level(shape, fit):
     deployed = Classifier(torch.nn.Identity(), (3, 8, 8), None, None, fit)
     squared = deployed.squared(torch.from_numpy(pixels).float(), 8).numpy()
     difference = np.abs(squared - resized(pixels, 8, fit=fit))
-    assert difference.max() <= 1  # torch rounds each direction in float32, PIL in fixed point
-    assert (difference > 0).mean() < 0.15
+    assert difference.max() <= 1
+    assert (difference > 0).mean() < 0.2  # PIL rounds after either direction first, as it is cheaper
 
 
 @pytest.mark.parametrize(("model", "params"), [("cvae", {"latent": 4}), ("dcgan", {"latent": 4, "width": 4})])
@@ -188,9 +189,11 @@ def test_the_folder_alone_is_enough(tmp_path, monkeypatch, replab):
     code, out, err = replab("predict", "elsewhere", "one.png", "--json")
     assert code == 0, err
     assert max(json.loads(out)["probabilities"].values()) == pytest.approx(expected, abs=1e-6)
-    for words in (["explain", "elsewhere", "one.png"], ["embed", "elsewhere"]):
-        code, out, err = replab(*words)
-        assert code == 0, err
+    code, out, err = replab("explain", "elsewhere", "one.png")
+    assert code == 0, err
+    code, out, err = replab("embed", "elsewhere")
+    assert code == 0, err
+    assert "5 test images that the run kept" in out
     code, out, err = replab("export", "elsewhere", "--torchscript", "a.pt")
     assert code == 0, err
     assert "test images compared with the run, largest difference" in out

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -21,6 +22,7 @@ class Mlflow:
         from mlflow import MlflowClient
         from mlflow.entities import Param
 
+        logging.getLogger("mlflow").setLevel(logging.WARNING)  # it tells of every table it makes
         self.client = MlflowClient(os.environ.get("MLFLOW_TRACKING_URI") or "sqlite:///mlflow.db")
         known = self.client.get_experiment_by_name(EXPERIMENT)
         experiment = known.experiment_id if known else self.client.create_experiment(EXPERIMENT)

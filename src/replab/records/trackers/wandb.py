@@ -15,7 +15,8 @@ class Wandb:
     def __init__(self, folder: Path, recipe: dict[str, Any]):
         import wandb
 
-        self.run = wandb.init(project="replab", name=folder.name, id=folder.name, resume="allow", dir=str(folder), config=flat(recipe))
+        known = {"name": folder.name, "id": folder.name, "dir": str(folder), "config": flat(recipe)}
+        self.run = wandb.init(project="replab", resume="allow", **known)
 
     def hear(self, event: Event) -> None:
         if (row := epoch_of(event)) is not None:

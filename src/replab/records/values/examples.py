@@ -89,3 +89,18 @@ def read(record: Record, images: int) -> Examples | None:
     if maps.ndim != 3 or maps.dtype != np.uint8 or numbers.shape != maps.shape[:1] or numbers.dtype.kind not in "iu":
         raise RunError(f"run {record.id}: {FILE} is not replab's: it needs one number per uint8 map")
     return Examples(index, pixels, numbers, maps, str(arrays.get("map_name", "map"))[:80])
+
+
+def of_the_size(record: Record) -> tuple[np.ndarray, np.ndarray]:
+    """(numbers, pixels) of every test image in a run folder that has the size its model takes, each once."""
+    kept, known = record.predictions(), record.read_json("input.json", {})
+    size = (known["channels"], known["height"], known["width"])
+    found = [(kept["mistake_index"], kept["mistake_pixels"])] if "mistake_index" in kept else []
+    shown = read(record, known["test_images"])
+    if shown is not None:
+        found.append((shown.index, shown.pixels))
+    fitting = [(index, pixels) for index, pixels in found if pixels.shape[1:] == size]
+    if not fitting:
+        return np.empty(0, np.int64), np.empty((0, *size), np.uint8)
+    index, first = np.unique(np.concatenate([index for index, _ in fitting]), return_index=True)
+    return index, np.concatenate([pixels for _, pixels in fitting])[first]
