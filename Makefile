@@ -45,12 +45,12 @@ lock: .venv/dev
 
 # what tests/faults samples, all of it: under an hour
 faults: .venv/dev
-	OMP_NUM_THREADS=1 $(BIN)/python tests/faults/campaign.py
+	OMP_NUM_THREADS=1 $(BIN)/python tests/faults/all_faults.py
 
 # make fuzz MINUTES=10: mutated files for every reader, with limits of memory and time; what fails goes to tests/fuzz/corpus
 MINUTES ?= 10
 fuzz: .venv/dev
-	OMP_NUM_THREADS=1 $(BIN)/python tests/fuzz/campaign.py --minutes $(MINUTES)
+	OMP_NUM_THREADS=1 $(BIN)/python tests/fuzz/fuzzing.py --minutes $(MINUTES)
 
 # 200 small runs in one folder by four processes that are killed, terminated and run out of disk
 soak: .venv/dev

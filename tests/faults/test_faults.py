@@ -1,13 +1,7 @@
-"""A short sample of the faults; `make faults` tries them all, tests/faults/campaign.py says what they are."""
-
-import sys
-from pathlib import Path
+"""A short sample of the faults; `make faults` tries them all, all_faults.py says what they are."""
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-from campaign import Campaign
+from all_faults import Campaign
 
 NAME = "search and train"
 

@@ -1,6 +1,6 @@
 """Faults and power cuts over small runs, one process each, forked after the imports; what became of every one.
 
-python tests/faults/campaign.py [--minutes 60] [--sample N]         (make faults)
+python tests/faults/all_faults.py [--minutes 60] [--sample N]         (make faults)
 """
 
 import argparse
@@ -13,8 +13,6 @@ import tempfile
 import time
 from collections import Counter
 from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parent))
 
 import disk
 import scenarios
