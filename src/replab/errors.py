@@ -7,7 +7,13 @@ from collections.abc import Iterable
 
 
 class ReplabError(Exception):
-    """Something the user can put right. The message is the whole story: it is printed without a traceback."""
+    """Something the user can put right. The message is the whole story: it is printed without a traceback.
+
+    One line, whatever names of files and classes are in it.
+    """
+
+    def __init__(self, message: object = ""):
+        super().__init__(" ".join(str(message).splitlines()))
 
 
 class UnknownName(ReplabError):

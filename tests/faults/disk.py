@@ -31,14 +31,19 @@ class Recorder:
     # -- what is there now ---------------------------------------------------------------------------------------------
 
     def current(self):
-        """path → inode."""
+        """path → inode, of files and folders."""
         return {
-            os.path.join(top, file): os.stat(os.path.join(top, file)).st_ino
+            os.path.join(top, name): os.stat(os.path.join(top, name)).st_ino
             for folder in self.folders
-            for top, _, files in os.walk(folder)
-            for file in files
-            if not file.startswith(".lock") and file != "lock"
+            for top, below, files in os.walk(folder)
+            for name in (*below, *files)
+            if not name.startswith(".lock") and name != "lock"
         }
+
+    def reachable(self, path, names):
+        """Whether every folder around it has a name that is sure."""
+        above = os.path.dirname(path)
+        return above in self.folders or (above in names and self.reachable(above, names))
 
     def cut(self):
         """Keep what the disk may hold if the power failed now."""
@@ -48,6 +53,8 @@ class Recorder:
             names = self.names if way == "nothing" else now
             content = {}
             for path, inode in names.items():
+                if os.path.isdir(path) or not self.reachable(path, names):
+                    continue
                 data = self.flushed.get(inode, b"")
                 if way == "all":
                     with self.open(path, "rb") as file:

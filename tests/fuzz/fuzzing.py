@@ -12,6 +12,7 @@ import mmap
 import multiprocessing
 import os
 import random
+import re
 import resource
 import signal
 import struct
@@ -175,7 +176,8 @@ def main():
                 faults = tried(name, first + counts[name], BATCH, Path(top))
                 counts[name] += BATCH
                 for number, fault in faults.items():
-                    kind = (name, fault.splitlines()[-1][:80] if "\n" in fault else fault[:80])
+                    last = fault.strip().splitlines()[-1]
+                    kind = (name, re.sub(r"\d+|'[^']*'|/\S+", "…", last)[:60])
                     if kind not in kinds:
                         path = keep(name, number, top)
                         print(f"! {name} {number}: {fault}\n  kept as {path.relative_to(HERE.parents[1])}", flush=True)

@@ -352,7 +352,6 @@ class Rows(Target):
         folder = self.place / "results"
         folder.mkdir(exist_ok=True)
         (folder / "rows.jsonl").write_bytes(path.read_bytes())
-        results.repair(folder)
         results.read(folder)
 
 

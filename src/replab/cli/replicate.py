@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,6 +12,11 @@ import typer
 from replab.cli.app import PUBLISHED, LogLevel, Quiet, Runs, app, shown
 from replab.cli.printing import print_rows
 from replab.errors import RecipeError
+from replab.records.text import visible
+
+
+def say(line: str) -> None:
+    print(visible(line), file=sys.stderr)
 
 
 @app.command(rich_help_panel=PUBLISHED)
@@ -70,13 +76,13 @@ def replicate(
         return
     chosen = select(rows, known.rows) if rows else []
     if to_see is not None:
-        print_plan(known, ledger.read(ledger.to_show(results)), chosen, to_see)
+        print_plan(known, ledger.read(ledger.to_show(results), say), chosen, to_see)
         return
     if check:
-        print_check(ledger.read(ledger.to_show(results)), known, {row.id for row in chosen or known.rows.values()})
+        print_check(ledger.read(ledger.to_show(results), say), known, {row.id for row in chosen or known.rows.values()})
         return
     if list_ or not rows:
-        print_ledger(known, ledger.read(ledger.to_show(results)), {row.id for row in chosen} or None)
+        print_ledger(known, ledger.read(ledger.to_show(results), say), {row.id for row in chosen} or None)
         return
     absent = [row for row in chosen if row.not_run]
     if len(absent) == len(chosen):
@@ -92,7 +98,7 @@ def replicate(
     if fast:
         events.message("\n--fast looks at a few images for one epoch: nothing is judged or kept")
     elif not quiet:
-        print_ledger(known, ledger.read(results), {job.row.id for job in jobs})
+        print_ledger(known, ledger.read(results, say), {job.row.id for job in jobs})
     for row in absent:
         print(f"not run: {row.id}: {row.not_run}")
     for job, reason in outcome.left_out:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -61,7 +62,7 @@ def ledger(
     if html is None:
         from replab.cli.replicate import print_ledger
 
-        print_ledger(published(), folder.read(folder.to_show(results)), None)
+        print_ledger(published(), folder.read(folder.to_show(results), lambda line: print(line, file=sys.stderr)), None)
         return
     from replab import files
     from replab.web.published import page

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -153,7 +154,8 @@ def ceiling(values: Sequence[float] | np.ndarray, quantile: float, factor: float
 def save(figure: Figure, path: str | Path, dpi: int = DPI) -> Path:
     """Write the picture; nobody ever reads half a file."""
     path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
+    with contextlib.suppress(OSError):  # opening the file says what is wrong
+        path.parent.mkdir(parents=True, exist_ok=True)
     with files.replacing(path) as file:
         write(figure, file, path.suffix.lstrip(".") or "png", dpi)
     return path

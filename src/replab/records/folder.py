@@ -95,6 +95,7 @@ class RunFolder:
                     raise RunError(f"run {self.id}: {path.parent.name} is a link, not a folder; remove it")
                 with contextlib.suppress(OSError):  # opening the file says what is wrong
                     path.parent.mkdir(exist_ok=True)
+                    files.sync_folder(self.folder)
             with files.replacing(path, announce) as file:
                 yield file
             self.manifest.done(hashes)

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from replab import files
 from replab.errors import RunError
 from replab.records import checkpoint
 from replab.records.folder import RunFolder
@@ -24,6 +25,8 @@ from replab.records.trial import Trial
 from replab.settings.recipe import Recipe
 
 MARK = "replab-run"  # in environment.json: a folder without it is not ours
+FIRST = ("recipe.toml", "model_file.txt", "manifest.jsonl", ".lock", ".lock.pid")  # files before environment.json
+ABANDONED = 600.0  # seconds
 LATEST = "latest"  # names the run that was started last
 
 
@@ -45,7 +48,9 @@ class Record(RunFolder):
         name = time.strftime("%Y%m%d-%H%M%S-") + re.sub(r"[^A-Za-z0-9._-]+", "_", "-".join(words))
         try:
             runs.mkdir(parents=True, exist_ok=True)
+            sweep(runs)
             folder = _own_folder(runs, name)
+            files.sync_folder(runs)  # its name, too, has to survive a power cut
         except OSError as error:
             raise RunError(
                 f"cannot write runs to {runs}: {error.strerror or error}; --runs FOLDER names another"
@@ -162,6 +167,20 @@ class Record(RunFolder):
 
     def drop_checkpoints(self) -> None:
         checkpoint.drop(self)
+
+
+def sweep(runs: Path, older: float = ABANDONED) -> None:
+    """Remove what runs that were killed as they began left: folders in which nothing is but a recipe, for minutes."""
+    for folder in runs.iterdir():
+        with contextlib.suppress(OSError):
+            begun = re.fullmatch(r"\d{8}-\d{6}-.+", folder.name) and folder.is_dir() and not folder.is_symlink()
+            if begun and time.time() - folder.stat().st_mtime >= older and _is_stillborn(folder):
+                shutil.rmtree(folder)
+
+
+def _is_stillborn(folder: Path) -> bool:
+    names = [path.name for path in folder.iterdir()]
+    return all(name in FIRST or name.endswith(files.TEMPORARY) for name in names)
 
 
 def _own_folder(runs: Path, name: str) -> Path:

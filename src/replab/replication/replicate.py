@@ -91,7 +91,7 @@ def replicate(
 ) -> Outcome:
     """Carry the jobs out. Finished seeds are not repeated; with `fast`, results are measured but not kept."""
     started, events = perf_counter(), events or Events(*watchers(quiet))
-    kept = [] if fast else ledger.read(results)
+    kept = [] if fast else ledger.read(results, events.message)
     done = {(e.id, e.recipe): e for e in kept if e.numerics in (None, NUMERICS)}
     finished = [done[key] for job in jobs if (key := (job.row.id, identity(job.recipe))) in done]
     todo = [job for job in jobs if (job.row.id, identity(job.recipe)) not in done]

@@ -17,15 +17,27 @@ RAW = "rows.jsonl"
 LARGEST = 2**28  # bytes
 
 
-def read(results: Path) -> list[Entry]:
-    """What was measured; an empty list where nothing was."""
+def read(results: Path, notice: Callable[[str], None] = lambda text: None) -> list[Entry]:
+    """What was measured; an empty list where nothing was. `notice` is told of a last line that was cut short."""
     path = results / RAW
-    if not path.is_file():
-        return []
     try:
-        return [_entry(line) for line in files.read(path, LARGEST).decode().split("\n") if line]
+        return [_entry(line) for line in _whole(path, notice).decode().split("\n") if line]
     except (OSError, TypeError, ValueError, RecursionError) as error:
         raise RunError(f"{path} is not what replab replicate wrote: {error}; restore it from version control") from None
+
+
+def _whole(path: Path, notice: Callable[[str], None]) -> bytes:
+    """The file's whole lines. A full disk, or a copy that was interrupted, may have cut the last one short."""
+    data = files.read(path, LARGEST) if path.is_file() else b""
+    end = data.rfind(b"\n") + 1
+    if end == len(data):
+        return data
+    try:
+        _entry(data[end:].decode())
+    except (TypeError, ValueError, RecursionError):
+        notice(f"{path}: its last line was cut short, {len(data) - end:,} bytes; it is dropped")
+        return data[:end]
+    return data + b"\n"  # it lacks its end alone
 
 
 def _entry(line: str) -> Entry:
@@ -33,21 +45,6 @@ def _entry(line: str) -> Entry:
     if not isinstance(values, dict):
         raise ValueError(f"a line is no table but {line[:40]!r}")
     return Entry(**values)
-
-
-def repair(results: Path, notice: Callable[[str], None] = lambda text: None) -> None:
-    """Drop a last line that was cut short: a disk that was full, or a copy that was interrupted."""
-    path = results / RAW
-    data = files.read(path, LARGEST) if path.is_file() else b""
-    whole, cut = data[: data.rfind(b"\n") + 1], data[data.rfind(b"\n") + 1 :]
-    if not cut:
-        return
-    try:
-        _entry(cut.decode())
-        files.write_atomic(path, data + b"\n")  # it lacks its end alone
-    except (TypeError, ValueError, RecursionError):
-        files.write_atomic(path, whole)
-        notice(f"{path}: its last line was cut short, {len(cut):,} bytes; it is dropped")
 
 
 def to_show(results: Path) -> Path:
@@ -65,9 +62,7 @@ def append(results: Path, entry: Entry, known: Published, notice: Callable[[str]
     results.mkdir(parents=True, exist_ok=True)
     path, line = results / RAW, json.dumps(dataclasses.asdict(entry), ensure_ascii=False) + "\n"
     with files.lock(results / ".lock", wait=True):
-        repair(results, notice)
-        before = path.read_bytes() if path.is_file() else b""
-        files.write_atomic(path, before + line.encode())
+        files.write_atomic(path, _whole(path, notice) + line.encode())
         write(results, known)
 
 

@@ -13,7 +13,7 @@ from replab.records.record import Record
 from replab.records.trial import Trial
 from replab.records.values import examples, explanations
 from replab.records.values.answers import Answers, read_answers
-from replab.records.values.arrays import Arrays
+from replab.records.values.arrays import Arrays, header
 from replab.settings.recipe import Recipe
 
 if TYPE_CHECKING:
@@ -123,8 +123,15 @@ class Values:
         if not self.record.has("filters.npy"):
             return None
         try:
-            return np.asarray(np.load(self.record.checked("filters.npy"), allow_pickle=False))
-        except (OSError, ValueError, EOFError) as error:
+            path = self.record.checked("filters.npy")
+            with path.open("rb") as file:
+                shape, _, dtype = header(file)
+            if int(np.prod(shape, dtype=object)) * dtype.itemsize > path.stat().st_size:
+                raise ValueError(f"it says {shape} of {dtype}")
+            return np.asarray(np.load(path, allow_pickle=False))
+        except RunError:
+            raise
+        except Exception as error:  # NumPy reads the header as Python, and raises its errors
             raise RunError(f"run {self.record.id}: filters.npy is corrupt ({error})") from None
 
     @property

@@ -124,6 +124,9 @@ def from_file(path: Path) -> Published:
         return parse({path.stem: local.read(path, LARGEST).decode()})
     except (OSError, UnicodeDecodeError) as error:
         raise RecipeError(f"a pack is a TOML file, got {path}: {error}; docs/packs.md shows one") from None
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        kind = type(error).__name__
+        raise RecipeError(f"{path}: a key is missing or has another type ({kind}: {error}); docs/packs.md") from None
 
 
 def parse(packs: Mapping[str, str]) -> Published:
