@@ -215,7 +215,8 @@ function mapping() {
       chart(holder, { title: `t-SNE of ${answer.what}`, x: "", unit: "", bare: true, tall: 460, small: true, series }, (point) => {
         closer.replaceChildren(tile(answer.images, point.place, point.text), element("p", {}, point.text));
       });
-      say(status, `${answer.points.length} test images. Crosses are mistakes. Hover, or use the arrow keys, to see an image.`);
+      const mistakes = answer.points.some((p) => p[2] !== p[3]) ? " Crosses are mistakes." : "";
+      say(status, `${answer.points.length} test images.${mistakes} Hover, or use the arrow keys, to see an image.`);
       button.hidden = true;
     } catch (error) { say(status, error.message, true); button.disabled = false; }
   });
