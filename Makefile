@@ -8,7 +8,7 @@ PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 
 # where it is set, every process would compile all it imports anew: ten seconds each
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test quick coverage lint types bench same lock faults fuzz soak export-check dist clean
+.PHONY: run test quick coverage lint types bench same lock faults fuzz soak export-check dist clean peers
 
 run: .venv/ready
 	$(BIN)/replab run cnn
@@ -34,6 +34,17 @@ types: .venv/dev
 
 bench: .venv/ready
 	for file in benchmarks/*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done
+
+# replab against fastai, Lightning + Optuna and skorch, in an environment of their own; PEERS="--seeds 3" and the like
+peers: .venv/ready .venv-peers/ready
+	$(BIN)/python benchmarks/peers/run.py $(PEERS)
+
+.venv-peers/ready: benchmarks/peers/constraints.txt
+	$(PYTHON) -m venv .venv-peers
+	.venv-peers/bin/python -m pip install --quiet --no-compile --disable-pip-version-check \
+		--constraint benchmarks/peers/constraints.txt torch torchvision fastai lightning optuna skorch \
+		|| { echo "make peers: fastai, Lightning, Optuna and skorch cannot be installed here"; exit 1; }
+	touch $@
 
 # make same OLD=COMMIT: does that commit compute the same bits as the working tree?
 same: .venv/ready
@@ -78,4 +89,4 @@ dist: .venv/dev
 	touch $@
 
 clean:
-	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage .coverage.json build dist
+	rm -rf .venv .venv-peers .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage .coverage.json build dist
