@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 
@@ -38,11 +39,16 @@ def load(
     if limit is not None and limit < 1:
         raise DataError(f"limit must be at least 1 image, got {limit}; leave it out to use all")
     text = str(name_or_path)
+    chosen = partial(pick, seed=seed, limit=limit, classes=classes, per_class=per_class)
     if text in source.names():
-        data = source.get(text)(size=size, seed=seed)
+        known = source.get(text)
+        if size is not None and getattr(known, "picks", False) and (limit or classes or per_class):
+            found: Dataset = known(size=size, seed=seed, pick=chosen)
+            return found
+        data = known(size=size, seed=seed)
     else:
         data = _from_path(text, Reading(size, fit, skip_broken), seed)
-    return pick(data, seed=seed, limit=limit, classes=classes, per_class=per_class)
+    return chosen(data)
 
 
 def pick(

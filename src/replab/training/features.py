@@ -8,6 +8,7 @@ after the search.
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
@@ -34,7 +35,8 @@ from replab.training.experiment import Experiment
 from replab.training.loop import Row, Times
 from replab.training.state import State
 
-BATCH = 128  # images at a time; fixed, so that rows do not depend on where a pass began
+BATCH = 128  # images at a time, at most
+PIXELS = 2**18  # at a time on a CPU: more leave its caches, and take twice the time and many times the memory
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,15 +221,25 @@ def features_of(
     trained_on: Images | None = None,
 ) -> np.ndarray:
     """(N, D) float32, in batches on the device."""
-    recipe = recipe or experiment.recipe.replace(batch_size=BATCH)
-    batches = experiment.batches(images, body, recipe, trained_on=trained_on)
+    batches = experiment.batches(images, body, recipe or experiment.recipe, trained_on=trained_on)
+    batches.batch_size = at_once(images, experiment.device)
     with torch.inference_mode(), experiment.backend.autocast(experiment.device):
         return np.concatenate([body(batch.x).float().cpu().numpy() for batch in batches.epoch(0)])
+
+
+def at_once(images: Images, device: str) -> int:
+    """Images of a batch: a power of 2, by their size alone, so that rows do not depend on where a pass began."""
+    if device != "cpu":
+        return BATCH
+    height, width = images.pixels.shape[2:]
+    return max(8, min(BATCH, 2 ** int(math.log2(max(1, PIXELS // (height * width))))))
 
 
 def backbone_mark(experiment: Experiment, body: nn.Module) -> str:
     """A digest of what decides features besides the images: weights, structure, input size, normalisation."""
     found = sha256(repr((feature_cache.FORMAT, torch.__version__, experiment.device.partition(":")[0])).encode())
+    if (few := at_once(experiment.data.train, experiment.device)) != BATCH:
+        found.update(repr(few).encode())
     if experiment.backend.precision != "auto":
         found.update(experiment.backend.precision.encode())
     found.update(repr((str(body), experiment.source.name, experiment.source.sha256)).encode())

@@ -7,6 +7,7 @@ downloads.py gets those that are missing.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -27,6 +28,7 @@ from replab.data.decode.published_files import (
 from replab.data.images import Dataset
 from replab.errors import DataError
 
+Pick = Callable[[Dataset], Dataset]  # some of the images
 Constants = tuple[tuple[float, ...], tuple[float, ...]]
 
 # (training images, labels, test images, labels, class names)
@@ -91,10 +93,12 @@ def load(
     size: int | None,
     constants: Constants | None,
     given: Path | None = None,
+    pick: Pick | None = None,
 ) -> Dataset:
     """From the first form that is present and intact; the last form is the one that is downloaded.
 
-    `given`: the folder a user named, where nothing is downloaded to.
+    `given`: the folder a user named, where nothing is downloaded to. `pick`: chooses some of the images, which alone
+    are resized then; it needs constants, as those of all images are not computed.
     """
     root = given or files.data_root()
     problem: object = "a file of it is missing" if given else None
@@ -107,12 +111,23 @@ def load(
             continue
         try:
             key = cache.content(((path.name, path) for path in paths), f"{name} size {size}")
+            if pick is not None and size is not None:
+                own = cache.content(((path.name, path) for path in paths), f"{name} size None")
+                found = cache.decoded(own, lambda allocate: _decode(form, paths, None, allocate, torchvision_name))  # noqa: B023
+                return resized_images(pick(dataset(name, found, key, 0, constants)), size)
             found = cache.decoded(key, lambda allocate: _decode(form, paths, size, allocate, torchvision_name))  # noqa: B023
             return dataset(name, found, key, 0, constants)
         except (Broken, OSError) as error:
             problem = error
     way = "copy it again" if given else "remove it there, or use --data digits"
     raise DataError(f"{name}: {problem} in {root}; {way}")
+
+
+def resized_images(data: Dataset, size: int) -> Dataset:
+    from replab.data.decode.pictures import resized
+
+    train, test = (replace(half, pixels=resized(half.pixels, size)) for half in (data.train, data.test))
+    return replace(data, train=train, test=test)
 
 
 def _decode(form: Form, paths: list[Path], size: int | None, allocate: Allocate, published: str) -> Decoded:

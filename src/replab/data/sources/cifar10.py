@@ -25,9 +25,9 @@ def binary_forms(folder: str = BINARY, archive: str = "cifar-10-binary.tar.gz") 
 FORMS = [*binary_forms(), *python_forms()]  # the last form is the one that is downloaded
 
 
-@source(shape=(3, 32, 32), classes=10, mirror=True, forms=FORMS, hosts=("https://www.cs.toronto.edu",))
-def cifar10(*, size: int | None, seed: int) -> Dataset:
-    return archives.load("cifar10", FORMS, "CIFAR10", size, CONSTANTS)
+@source(picks=True, shape=(3, 32, 32), classes=10, mirror=True, forms=FORMS, hosts=("https://www.cs.toronto.edu",))
+def cifar10(*, size: int | None, seed: int, pick: archives.Pick | None = None) -> Dataset:
+    return archives.load("cifar10", FORMS, "CIFAR10", size, CONSTANTS, pick=pick)
 
 
 def is_at(path: Path) -> bool:

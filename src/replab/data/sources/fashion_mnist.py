@@ -11,6 +11,6 @@ FORMS = archives.idx_forms("FashionMNIST", tuple(CLOTHES.split("|")))
 HOST = "https://raw.githubusercontent.com"
 
 
-@source(shape=(1, 28, 28), classes=10, mirror=True, forms=FORMS, hosts=(HOST,))
-def fashion_mnist(*, size: int | None, seed: int) -> Dataset:
-    return archives.load("fashion-mnist", FORMS, "FashionMNIST", size, ((0.2860,), (0.3530,)))
+@source(picks=True, shape=(1, 28, 28), classes=10, mirror=True, forms=FORMS, hosts=(HOST,))
+def fashion_mnist(*, size: int | None, seed: int, pick: archives.Pick | None = None) -> Dataset:
+    return archives.load("fashion-mnist", FORMS, "FashionMNIST", size, ((0.2860,), (0.3530,)), pick=pick)

@@ -9,6 +9,6 @@ from replab.data.source import source
 FORMS = archives.idx_forms("MNIST", tuple(map(str, range(10))))
 
 
-@source(shape=(1, 28, 28), classes=10, forms=FORMS, hosts=("https://ossci-datasets.s3.amazonaws.com",))
-def mnist(*, size: int | None, seed: int) -> Dataset:
-    return archives.load("mnist", FORMS, "MNIST", size, ((0.1307,), (0.3081,)))
+@source(picks=True, shape=(1, 28, 28), classes=10, forms=FORMS, hosts=("https://ossci-datasets.s3.amazonaws.com",))
+def mnist(*, size: int | None, seed: int, pick: archives.Pick | None = None) -> Dataset:
+    return archives.load("mnist", FORMS, "MNIST", size, ((0.1307,), (0.3081,)), pick=pick)

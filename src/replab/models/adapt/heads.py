@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from torch import nn
 
+from replab.backends.as_is import as_is
 from replab.settings.recipe import Recipe
 from replab.settings.rules import AUTO, FITTED_HEADS
 
@@ -25,7 +26,9 @@ TOLERANCE = 1e-6  # largest entry of the gradient at which logistic regression h
 
 
 class Logistic(nn.Linear):
-    """Minimises the mean loss + weight_decay / 2 · ‖weights‖² by L-BFGS, on all rows at once, in float64.
+    """Minimises the mean loss + weight_decay / 2 · ‖weights‖² by L-BFGS, on all rows at once.
+
+    The way is in float32, which is three times as fast, the end in float64.
 
     On standardised features: L2 then means the same for every backbone. The scale is in the weights that are kept.
     """
@@ -33,30 +36,34 @@ class Logistic(nn.Linear):
     def fit_once(self, x: np.ndarray, y: np.ndarray, task: Any, recipe: Recipe) -> dict[str, torch.Tensor]:
         device = self.weight.device
         mean, std = (torch.from_numpy(found) for found in (x.mean(0, np.float64), x.std(0, np.float64)))
-        std[std < 1e-6 * std.max()] = 1.0  # a feature that never changes
-        rows = SimpleNamespace(x=(torch.from_numpy(x) - mean) / std, y=torch.from_numpy(y), target=None)
-        self.to("cpu", torch.float64)
+        std[std <= 1e-6 * std.max()] = 1.0  # a feature that never changes
+        exact = (torch.from_numpy(x) - mean) / std
+        self.to("cpu")
         with torch.no_grad():  # convex: the start decides how many iterations it takes, not where it ends
             for parameter in self.parameters():
                 parameter.zero_()
-        optimizer = torch.optim.LBFGS(
-            self.parameters(), max_iter=ITERATIONS, history_size=20, line_search_fn="strong_wolfe",
-            tolerance_grad=TOLERANCE, tolerance_change=0.0,
-        )  # fmt: skip
         logs: dict[str, torch.Tensor] = {}
+        steps = 0
+        for dtype, tolerance, change in ((torch.float32, 10 * TOLERANCE, 1e-9), (torch.float64, TOLERANCE, 0.0)):
+            self.to(dtype)
+            rows = SimpleNamespace(x=exact.to(dtype), y=torch.from_numpy(y), target=None)
+            optimizer = as_is(torch.optim.LBFGS)(
+                self.parameters(), max_iter=ITERATIONS, history_size=20, line_search_fn="strong_wolfe",
+                tolerance_grad=tolerance, tolerance_change=change,
+            )  # fmt: skip
 
-        def closure() -> torch.Tensor:
-            nonlocal logs
-            optimizer.zero_grad()
-            _, losses, logs = next(task.losses(self, rows))
-            loss = losses.mean() + recipe.weight_decay / 2 * (self.weight**2).sum()
-            loss.backward()
-            return loss
+            def closure() -> torch.Tensor:
+                nonlocal logs
+                optimizer.zero_grad()  # noqa: B023
+                _, losses, logs = next(task.losses(self, rows))  # noqa: B023
+                loss = losses.mean() + recipe.weight_decay / 2 * (self.weight**2).sum()
+                loss.backward()
+                return loss
 
-        optimizer.step(closure)
+            optimizer.step(closure)
+            steps += next(iter(optimizer.state.values()))["n_iter"]
         closure()  # once more, at the point where it ended
         slope = max(float(p.grad.abs().max()) for p in self.parameters() if p.grad is not None)
-        steps = next(iter(optimizer.state.values()))["n_iter"]
         with torch.no_grad():
             self.weight /= std
             self.bias -= self.weight @ mean

@@ -7,10 +7,9 @@ object with torch's optimizer interface. `lib` is torch or mytorch, `params` a l
 
 from __future__ import annotations
 
-import inspect
-from functools import cache
 from typing import Any
 
+from replab.backends.as_is import as_is as as_is
 from replab.backends.own_parts import Part, Parts, accepts, users_code
 from replab.errors import ModelError, RecipeError
 from replab.settings.choices import optimizer
@@ -54,19 +53,3 @@ def of_own(part: Part, backend: Any, params: list[Any], numbers: dict[str, float
             f" {', '.join(missing)}; docs/extend.md has an example"
         )
     return found
-
-
-@cache
-def as_is(kind: Any) -> Any:
-    """torch's own optimizer, without the import of torch's compiler: two seconds that nothing here needs.
-
-    torch imports it in every step, to break the compiled graph there, and in four methods, to mark them as not to be
-    compiled. The methods under those wrappers are the same.
-    """
-    if kind.__module__.startswith("mytorch"):
-        return kind
-    import torch
-
-    names = ("add_param_group", "load_state_dict", "state_dict", "zero_grad")
-    methods = {name: inspect.unwrap(getattr(kind, name)) for name in names}
-    return type(kind.__name__, (kind,), methods | {"step": torch.no_grad()(inspect.unwrap(kind.step))})

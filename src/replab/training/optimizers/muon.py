@@ -12,8 +12,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from replab.backends.as_is import as_is
 from replab.settings.choices import optimizer
-from replab.training.optimizers import as_is
 
 REST = 0.85  # momentum of what is not a layer's weight
 COEFFICIENTS = (3.4445, -4.7750, 2.0315)  # of the quintic: the steepest at 0 that keeps singular values near 1
