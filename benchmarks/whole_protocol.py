@@ -31,6 +31,7 @@ from replab.data.load import load
 from replab.data.split import split_for_search
 from replab.search.choice import best
 from replab.search.engines.in_process import InProcess
+from replab.search.one_trial import Trials
 from replab.search.trials import search
 from replab.settings.recipe import Recipe
 from replab.training.loop import Row
@@ -77,7 +78,7 @@ def plain(recipe: Recipe) -> tuple[float, int, int]:
 
     torch.manual_seed(recipe.seed)
     alone = recipe.replace(search={"prune": False})
-    trials = [done.trial for done in search(alone, InProcess(alone, run_trial), [])]
+    trials = [done.result for done in search(alone, InProcess(Trials(alone, run_trial)), [])]
     chosen = best(trials)
     final = recipe.replace(lr=chosen.params["lr"], epochs=chosen.best_epoch)
     *_, model = train(final, data.train)

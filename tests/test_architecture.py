@@ -31,6 +31,7 @@ ROOMS = [
     ("report",),
     ("pipeline",),
     ("api",),
+    ("several",),
     ("__init__",),  # `import replab`: the names of the api
     ("replication",),
     ("web",),

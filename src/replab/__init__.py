@@ -13,20 +13,21 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from replab.api import all_runs, compare, list_datasets, list_models, load_run, resume, run
+    from replab.api import all_runs, list_datasets, list_models, load_run, resume, run
     from replab.data.images import Dataset, Images, ImageSpec
     from replab.data.load import load as load_data
     from replab.deploy.public import card, export
     from replab.errors import ReplabError
     from replab.models.registry import register
     from replab.settings.recipe import Recipe
+    from replab.several import compare
 
 _WHERE = {
     "run": "replab.api:run",
     "resume": "replab.api:resume",
     "load_run": "replab.api:load_run",
     "all_runs": "replab.api:all_runs",
-    "compare": "replab.api:compare",
+    "compare": "replab.several:compare",
     "export": "replab.deploy.public:export",
     "card": "replab.deploy.public:card",
     "register": "replab.models.registry:register",

@@ -1,4 +1,4 @@
-"""The public functions: run, resume, load_run, compare … The command line calls these and prints; so may a notebook.
+"""The public functions: run, resume, load_run … The command line calls these and prints; so may a notebook.
 
 Torch and all that needs it are imported when something is run: a mistyped name is refused before that.
 """
@@ -6,7 +6,7 @@ Torch and all that needs it are imported when something is run: a mistyped name 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from math import inf
 from pathlib import Path
@@ -49,12 +49,14 @@ def run(
     runs: str | Path | None = None,
     workers: Workers | int | str = "auto",
     checkpoint_every: float | str = "10m",
+    ddp: int | None = None,
     **settings: Any,
 ) -> Run:
     """Search, train, evaluate and report. `settings` as prepare() takes them: recipe, fast, trials, lr, epochs …
 
     `events` tells what happens to its own subscribers; without it the terminal or notebook shows it, unless `quiet`.
-    `track` names trackers: "csv" … An epoch that takes longer than `checkpoint_every` has checkpoints in between.
+    `track` names trackers: "csv" … An epoch that takes longer than `checkpoint_every` has checkpoints in between. `ddp`
+    processes train the model together, each with a share of every batch.
     """
     crew, every = workers if isinstance(workers, Workers) else Workers.asked(workers), seconds(checkpoint_every)
     trackers.check(track)
@@ -66,7 +68,9 @@ def run(
     from replab.search.budget import plan
     from replab.search.hire import settle
     from replab.training import cost
+    from replab.training.ddp.lead import size
 
+    team = size(ddp, experiment)
     for remark in (*experiment.data.remarks(), *doubts(experiment.recipe)):
         events.message(remark)
     if experiment.weights_summary is not None:
@@ -79,6 +83,8 @@ def run(
     recipe = experiment.recipe
     trust_named(experiment.source, *experiment.own.values())
     here = environment.describe(experiment.device)
+    if team.processes > 1:
+        here["ddp"] = team.to_dict()
     record = Record.create(runs_folder(runs), recipe, here, _texts(experiment))
     events.tell("run", folder=str(record.folder), model=recipe.model, data=recipe.data)
     events.message(f"run folder: {record.folder}")
@@ -144,6 +150,7 @@ def resume(
     track: Sequence[str] = (),
     workers: Workers | int | str = "auto",
     checkpoint_every: float | str = "10m",
+    ddp: int | None = None,
     **parts: Any,
 ) -> Run:
     """Continue a run that was interrupted; its end is the same as if it had been left alone.
@@ -158,7 +165,9 @@ def resume(
     from replab import pipeline
     from replab.search.hire import settle
     from replab.training import cost, prepare
+    from replab.training.ddp.lead import recorded
 
+    recorded(record.read_json("environment.json", {}), ddp, record.id)
     recipe = record.recipe()  # told first: whoever interrupts the reading of the images learns how to resume, too
     events.tell("run", folder=str(record.folder), model=recipe.model, data=recipe.data)
     with _resumable(record, events, silent), trackers.following(track, record.folder, asdict(recipe), events):
@@ -202,42 +211,6 @@ def load_run(
 def all_runs(runs: str | Path | None = None, notice: Callable[[str], None] = lambda line: None) -> RunList:
     """Every finished run that can be read, a table in a notebook; `notice` is told of those that cannot."""
     return RunList(finished_runs(runs_folder(runs), notice))
-
-
-def compare(models: Sequence[Model], data: Any = None, **settings: Any) -> RunList:
-    """Run each model under the same recipe. A notebook shows the runs as a table."""
-    if not models:
-        raise RunError("compare needs at least one model; for example replab compare mlp cnn")
-    return RunList(run_each([{"model": model} for model in models], data=data, **settings))
-
-
-def run_each(
-    each: Iterable[dict[str, Any]],
-    *,
-    quiet: bool = False,
-    events: Events | None = None,
-    track: Sequence[str] = (),
-    workers: Workers | int | str = "auto",
-    checkpoint_every: float | str = "10m",
-    **shared: Any,
-) -> list[Run]:
-    """One run with each of these settings. What is wrong with the last is said before the first begins."""
-    each = list(each)
-    for own in each:
-        prepare(**own, **shared)
-    same: dict[str, Any] = {"quiet": quiet, "events": events, "track": track, "workers": workers}
-    return [run(**own, **shared, **same, checkpoint_every=checkpoint_every) for own in each]
-
-
-def run_seeds(models: Sequence[Model | None], seeds: int, **shared: Any) -> list[Run]:
-    """Each model with `seeds` seeds in a row, from the recipe's on; the first seed of every model comes first."""
-    if seeds == 1:
-        return run_each([{"model": model} for model in models], **shared)
-    of_command = ("quiet", "events", "track", "workers", "checkpoint_every")
-    settings = {k: v for k, v in shared.items() if k not in of_command}
-    first = prepare(models[0], **settings).recipe.seed
-    shared.pop("seed", None)
-    return run_each([{"model": model, "seed": first + k} for k in range(seeds) for model in models], **shared)
 
 
 def trust_named(*parts: Part) -> None:

@@ -99,6 +99,8 @@ def replacing(path: Path, announce: Callable[[str], None] = lambda digest: None)
     except BaseException as error:
         with contextlib.suppress(OSError):
             temporary.unlink()
+        if isinstance(error, RuntimeError) and isinstance(error.__context__, KeyboardInterrupt):
+            raise error.__context__ from None  # torch hides it behind an error about its archive
         if isinstance(error, (OSError, RuntimeError)) and (fault := _os_error(error)) is not None:
             raise FileError(f"cannot write {path}: {reason(fault, path.parent)}") from None
         raise

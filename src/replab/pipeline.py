@@ -30,6 +30,7 @@ from replab.settings.recipe import Recipe
 from replab.settings.words import count, duration
 from replab.tasks import samples
 from replab.training.cost import Cost, peak_memory
+from replab.training.ddp.lead import of_run, together
 from replab.training.evaluate import Evaluation, evaluate
 from replab.training.experiment import Experiment
 
@@ -152,19 +153,22 @@ def train(
     if saved is not None:
         values, rows = saved  # a row without its checkpoint is made again
         state.restore(values)
-    state.keep, state.every = lambda: record.write_checkpoint(state.values(), rows, lib.save), checkpoint_every
+    team = of_run(record.read_json("environment.json", {}))
+    if team.processes == 1:  # else every process would have a generator and logs of its own to keep
+        state.keep, state.every = lambda: record.write_checkpoint(state.values(), rows, lib.save), checkpoint_every
     watch = {"test": learner.data.test} if recipe.test_curve else {}
-    for row, times in learner.fit(model, recipe, watch=watch, state=state, first_epoch=len(rows) + 1, events=events):
-        rows.append(row)
-        record.write_lines("epochs.jsonl", rows)
-        keep_samples(record, model, recipe, len(rows))
-        record.write_checkpoint(state.values(), rows, lib.save)
-        seconds = sum(value for key, value in times.items() if key.endswith("seconds"))
-        events.tell("epoch", epoch=len(rows), total=recipe.last_epoch, row=row, seconds=seconds, times=times)
-        if clock.is_over(seconds) and len(rows) < (recipe.last_epoch or 0):
-            cut = f"the budget ended the training after {len(rows)} of {recipe.last_epoch} epochs"
-            record.write_json("cuts.json", [*record.read_json("cuts.json", []), cut])
-            break
+    with together(team, learner, recipe, state, len(rows) + 1, record.id) as leader:
+        for row, times in leader.fit(model, recipe, watch=watch, state=state, first_epoch=len(rows) + 1, events=events):
+            rows.append(row)
+            record.write_lines("epochs.jsonl", rows)
+            keep_samples(record, model, recipe, len(rows))
+            record.write_checkpoint(state.values(), rows, lib.save)
+            seconds = sum(value for key, value in times.items() if key.endswith("seconds"))
+            events.tell("epoch", epoch=len(rows), total=recipe.last_epoch, row=row, seconds=seconds, times=times)
+            if clock.is_over(seconds) and len(rows) < (recipe.last_epoch or 0):
+                cut = f"the budget ended the training after {len(rows)} of {recipe.last_epoch} epochs"
+                record.write_json("cuts.json", [*record.read_json("cuts.json", []), cut])
+                break
     record.write_weights({name: array(value) for name, value in learner.whole_state(model).items()})
     record.drop_checkpoints()
     spent = sum(entry["seconds"] for entry in journal.times(record.folder) if entry["stage"] == "train")

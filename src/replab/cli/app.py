@@ -105,6 +105,12 @@ CheckpointEvery = Annotated[
     str,
     typer.Option("--checkpoint-every", metavar="TIME", help="what an interruption of a long epoch costs at most: 10m"),
 ]
+DdpOption = Annotated[
+    int | None,
+    typer.Option(
+        "--ddp", metavar="N", help="train on N GPUs or CPU processes together, each with a share of every batch"
+    ),
+]
 TrustOption = Annotated[
     bool, typer.Option("--trust", help="run the code in the folder of the run, after showing its path and hash")
 ]
@@ -192,4 +198,7 @@ def shown(quiet: bool, level: str | None = None) -> Events:
 
 
 def how_to_resume() -> str:
-    return f"; replab resume {_in_use.path} continues it" if _in_use.path else ""
+    paths = list(_in_use.paths.values())
+    if len(paths) > 1:
+        return "; each of these continues one run:" + "".join(f"\n  replab resume {path}" for path in paths)
+    return f"; replab resume {paths[0]} continues it" if paths else ""

@@ -50,12 +50,12 @@ def compare(
     crew = Workers.asked(workers, engine, ray_address)
     for model in models:
         preflight.requested(model, recipe=recipe, runs=runs, **settings)
-    from replab import api
+    from replab import several
     from replab.records.record import runs_folder
     from replab.runs import compare as comparison
 
     shared = {"workers": crew, "recipe": recipe, "fast": fast, "runs": runs, **settings}
-    finished = api.run_seeds(models, seeds, quiet=quiet, events=shown(quiet, log_level), **shared)
+    finished = several.run_seeds(models, seeds, quiet=quiet, events=shown(quiet, log_level), **shared)
     print_table(finished)
     if seeds > 1:
         print_seeds(finished, runs)
@@ -93,12 +93,12 @@ def sweep(
     each: list[dict[str, Any]] = [{"params": {**fixed, key: value}} for value in values]
     for own in each:
         preflight.requested(model, recipe=recipe, runs=runs, **settings, **own)
-    from replab import api
+    from replab import several
     from replab.figures.style import save
     from replab.figures.sweep import sweep as draw
 
     shared = {"model": model, "recipe": recipe, "fast": fast, "runs": runs, **settings}
-    finished = api.run_each(each, quiet=quiet, events=shown(quiet, log_level), workers=crew, **shared)
+    finished = several.run_each(each, quiet=quiet, events=shown(quiet, log_level), workers=crew, **shared)
     by_value = {f"{key}={value}": run for value, run in zip(values, finished)}
     samples = {name: run.predictions["samples"] for name, run in by_value.items() if "samples" in run.predictions}
     save(draw({name: run.epochs for name, run in by_value.items()}, samples, f"{model} by {key}"), out)

@@ -8,9 +8,22 @@ from typing import Annotated, Any
 
 import typer
 
-from replab.cli.app import LOOK, RUN, LogLevel, Model, Quiet, RecipeFile, app, shown
+from replab.cli.app import (
+    LOOK,
+    RUN,
+    EngineOption,
+    LogLevel,
+    Model,
+    Quiet,
+    RayAddress,
+    RecipeFile,
+    WorkersOption,
+    app,
+    shown,
+)
 from replab.cli.flags import with_settings
 from replab.errors import RecipeError
+from replab.search.engines.base import Workers
 from replab.settings.words import count
 
 
@@ -51,6 +64,9 @@ def transfer(
     out: Annotated[
         Path, typer.Option(metavar="FILE", help="where the figure goes; the numbers go beside it as .json")
     ] = Path("transfer.png"),
+    workers: WorkersOption = "auto",
+    engine: EngineOption = "processes",
+    ray_address: RayAddress = None,
     quiet: Quiet = False,
     log_level: LogLevel = None,
     *,
@@ -67,6 +83,7 @@ def transfer(
             "transfer needs --widths 64,128,256, --rates of at least 3 and 0 < --low < --high,"
             f" got --widths {widths} --rates {rates} --low {low:g} --high {high:g}"
         )
+    crew = Workers.asked(workers, engine, ray_address)
     sizes = [int(word) for word in widths.split(",")]
     if recipe is None:
         settings.setdefault("protocol", "plain")  # a constant rate: what is compared is the rate itself
@@ -78,7 +95,7 @@ def transfer(
     from replab.search import transfer as transferring
 
     rising = transferring.rates(low, high, rates)
-    points = transferring.measure(wanted, sizes, rising, shown(quiet, log_level))
+    points = transferring.measure(wanted, sizes, rising, shown(quiet, log_level), crew)
     rows = [point.to_dict() for point in points]
     epochs = count(wanted.epochs or 0, "epoch")
     save(draw(rows, f"{model} on {wanted.data}, {epochs}"), out)

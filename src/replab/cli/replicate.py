@@ -9,10 +9,11 @@ from typing import Annotated, Any
 
 import typer
 
-from replab.cli.app import PUBLISHED, LogLevel, Quiet, Runs, app, shown
+from replab.cli.app import PUBLISHED, EngineOption, LogLevel, Quiet, RayAddress, Runs, WorkersOption, app, shown
 from replab.cli.printing import print_rows
 from replab.errors import RecipeError
 from replab.records.text import visible
+from replab.search.engines.base import Workers
 
 
 def say(line: str) -> None:
@@ -57,6 +58,9 @@ def replicate(
     fast: Annotated[bool, typer.Option("--fast", help="one epoch, few images, every stage; nothing is kept")] = False,
     ledger_: Annotated[bool, typer.Option("--ledger", help="generate the ledger again from its raw rows")] = False,
     results: Annotated[Path, typer.Option(metavar="FOLDER", help="folder of the ledger")] = Path("results"),
+    workers: WorkersOption = "auto",
+    engine: EngineOption = "processes",
+    ray_address: RayAddress = None,
     quiet: Quiet = False,
     log_level: LogLevel = None,
     runs: Runs = None,
@@ -66,6 +70,7 @@ def replicate(
     from replab.replication.packs import from_file, published, select
     from replab.settings.text import parse_seconds
 
+    crew = Workers.asked(workers, engine, ray_address)
     known = published() if pack is None else from_file(pack)
     if pack is not None:
         results = results / pack.stem if results == Path("results") else results  # its ledger is its own
@@ -94,7 +99,8 @@ def replicate(
         chosen, seeds=seeds, data=data, epochs=epochs, stop_after=stop_after, search=search, size=size, limit=limit
     )
     events = shown(quiet, log_level)
-    outcome = replication.replicate(jobs, known, results=results, runs=runs, budget=seconds, fast=fast, events=events)
+    how: dict[str, Any] = {"budget": seconds, "fast": fast, "events": events, "workers": crew}
+    outcome = replication.replicate(jobs, known, results=results, runs=runs, **how)
     if fast:
         events.message("\n--fast looks at a few images for one epoch: nothing is judged or kept")
     elif not quiet:

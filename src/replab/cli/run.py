@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
+import contextlib
+import os
 from typing import Annotated, Any
 
 import typer
@@ -10,6 +13,7 @@ from replab.cli import names
 from replab.cli.app import (
     RUN,
     CheckpointEvery,
+    DdpOption,
     EngineOption,
     Fast,
     LogLevel,
@@ -47,6 +51,7 @@ def run(
     engine: EngineOption = "processes",
     ray_address: RayAddress = None,
     checkpoint_every: CheckpointEvery = "10m",
+    ddp: DdpOption = None,
     quiet: Quiet = False,
     log_level: LogLevel = None,
     runs: Runs = None,
@@ -54,6 +59,8 @@ def run(
     settings: dict[str, Any],
 ) -> None:
     """Search, train, evaluate and report: MODEL on --data (cnn on digits by default)."""
+    if followed():
+        return
     from replab import preflight
     from replab.records.trackers import base as trackers
 
@@ -62,10 +69,13 @@ def run(
     trackers.check(track or ())
     from replab import api
 
-    shared = {"workers": crew, "recipe": recipe, "fast": fast, "runs": runs, "trust": asked(trust), **settings}
-    shared["checkpoint_every"] = checkpoint_every
+    where = {"workers": crew, "ddp": ddp, "runs": runs, "checkpoint_every": checkpoint_every}
+    shared = {**where, "recipe": recipe, "fast": fast, "trust": asked(trust), **settings}
     if seeds > 1:
-        print_seeds(api.run_seeds([model], seeds, events=shown(quiet, log_level), track=track or (), **shared), runs)
+        from replab import several
+
+        watched = shown(quiet, log_level)
+        print_seeds(several.run_seeds([model], seeds, events=watched, track=track or (), **shared), runs)
         return
     print_report(
         api.run(model, events=shown(quiet, log_level), track=track or (), **shared), quiet or log_level == "error"
@@ -82,15 +92,34 @@ def resume(
     engine: EngineOption = "processes",
     ray_address: RayAddress = None,
     checkpoint_every: CheckpointEvery = "10m",
+    ddp: DdpOption = None,
     quiet: Quiet = False,
     log_level: LogLevel = None,
     runs: Runs = None,
 ) -> None:
     """Continue an interrupted run; it ends with the same numbers as if it had not been interrupted."""
+    if followed():
+        return
     from replab import api
 
     events, crew = shown(quiet, log_level), Workers.asked(workers, engine, ray_address)
     more: dict[str, Any] = {"trust": asked(trust), "runs": runs, "workers": crew, "checkpoint_every": checkpoint_every}
     more["track"] = track or ()
+    more["ddp"] = ddp
     finished = api.resume(run, model=model, quiet=quiet, events=events, **more)
     print_report(finished, quiet or log_level == "error")
+
+
+def followed() -> bool:
+    """Under torchrun every process is given this command: the first one runs it, and the others share its training."""
+    if int(os.environ.get("WORLD_SIZE", 1)) == 1:
+        return False
+    from replab.training.ddp.follow import follow, follows
+    from replab.training.ddp.lead import end_followers
+
+    if not follows():
+        atexit.register(end_followers)
+        return False
+    with contextlib.suppress(KeyboardInterrupt):
+        follow()
+    return True

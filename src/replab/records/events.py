@@ -2,7 +2,7 @@
 
 | event | facts |
 |---|---|
-| run | folder, model, data: the run folder is there |
+| run | folder, model, data: the run folder is there; worker and job where several runs are made side by side |
 | cost | text, and the numbers it is made of |
 | begin, step, end | what (search, train, epoch, features), total, done: work that can be counted |
 | trial | number, total, state, value, params, seconds, elapsed since the last, where: a trial has ended |
@@ -82,11 +82,11 @@ class Events:
 
 
 class Folder:
-    """Remembers the run folder in use, so that an interruption can say how to resume."""
+    """Remembers the run folders in use, so that an interruption can say how to resume."""
 
     def __init__(self) -> None:
-        self.path: str | None = None
+        self.paths: dict[int | None, str] = {}  # by worker, where runs are made side by side
 
     def hear(self, event: Event) -> None:
         if event.kind == "run":
-            self.path = str(event.facts["folder"])
+            self.paths[event.facts.get("worker")] = str(event.facts["folder"])

@@ -19,7 +19,7 @@ TEXTS, NUMBERS = "a list of texts", "a list of numbers"
 # absent or null; "*" is every other key.
 FORMS: dict[str, dict[str, str]] = {
     "environment.json": {"replab": TEXT, "python": TEXT, "packages": TABLE, "device": TEXT, "processor": TEXT,
-                         "threads": WHOLE},
+                         "threads": WHOLE, "ddp?": TABLE},
     "input.json": {"data": TEXT, "fingerprint": TEXT, "train_images": WHOLE, "test_images": WHOLE, "channels": WHOLE,
                    "height": WHOLE, "width": WHOLE, "classes": TEXTS, "mean?": NUMBERS, "std?": NUMBERS, "task?": TEXT,
                    "model_sha256?": TEXT, "weights_sha256?": TEXT, "shared_images?": WHOLE,

@@ -13,7 +13,7 @@ from replab.records.watching.numbers import headline, shown, spelled
 from replab.settings.words import duration
 
 LEVELS = ("error", "warning", "info", "debug")  # what --log-level takes, the fewest lines first
-UNITS = {"search": "trial", "train": "epoch", "epoch": "batch", "features": "block"}
+UNITS = {"runs": "run", "search": "trial", "train": "epoch", "epoch": "batch", "features": "block"}
 
 
 def watchers(quiet: bool = False, level: str = "info") -> list[Subscriber]:
@@ -61,22 +61,28 @@ class Bars:
             print(visible(facts["text"], keep="\n"), flush=True)
 
     def _hear_worker(self, event: Event) -> None:
-        """A bar with the trial, its epochs and losses, as long as the worker is at it."""
+        """A bar with what the worker is at: a trial and its epochs, or a run and its trials, then its epochs."""
         facts, worker = event.facts, event.facts["worker"]
-        if event.kind == "begin" and facts["what"] == "train":
+        if "job" in facts and "trial" in facts and event.kind != "message":
+            return  # a trial inside a run has no bar of its own
+        if event.kind == "begin" and facts["what"] in ("search", "train"):
             from tqdm import tqdm
 
             self._end_worker(worker)
-            name = f"worker {worker + 1}, trial {facts['trial'] + 1}"
+            what = f"{facts['job']}: {facts['what']}" if "job" in facts else f"trial {facts['trial'] + 1}"
             self.workers[worker] = tqdm(
-                total=facts["total"], desc=name, unit="epoch", bar_format=bar_format(columns()), leave=False,
-                position=1 + worker, dynamic_ncols=True,
+                total=facts["total"], initial=facts["done"], desc=f"worker {worker + 1}, {what}",
+                unit=UNITS[facts["what"]], bar_format=bar_format(columns()), leave=False, position=1 + worker,
+                dynamic_ncols=True,
             )  # fmt: skip
-        elif event.kind == "epoch" and worker in self.workers:
-            self.workers[worker].set_postfix_str(headline(facts["row"], columns()), refresh=False)
+        elif event.kind in ("epoch", "trial") and worker in self.workers:
+            if event.kind == "epoch":
+                self.workers[worker].set_postfix_str(headline(facts["row"], columns()), refresh=False)
             self.workers[worker].update()
-        elif event.kind == "end" and facts["what"] == "train":
+        elif event.kind == "end" and facts["what"] in ("search", "train"):
             self._end_worker(worker)
+        elif event.kind == "message":
+            print(named(facts), flush=True)
 
     def _end_worker(self, worker: int) -> None:
         if worker in self.workers:
@@ -109,7 +115,7 @@ class Bars:
                 bar.update()
 
     def _close(self, what: str) -> None:
-        if what == "search":
+        if what in ("search", "runs"):
             for worker in tuple(self.workers):
                 self._end_worker(worker)
         while self.bars:
@@ -133,6 +139,12 @@ def bar_format(width: int) -> str:
     return f"{{desc}} |{{bar:{bar}}}| {{n_fmt}}/{{total_fmt}}, {{remaining}} left{{postfix}}"
 
 
+def named(facts: dict[str, Any]) -> str:
+    """A message, with the run it is of where several are side by side."""
+    text = str(facts["text"])
+    return f"{facts['job']}: {text.strip()}" if "job" in facts else text
+
+
 class Lines:
     """One line per message, trial and epoch of the training: reads well in a file, under nohup and in CI.
 
@@ -150,7 +162,9 @@ class Lines:
             if event.kind == "message" and facts["text"].startswith("note: "):
                 self._print(facts["text"])
         elif event.kind in ("message", "cost"):
-            self._print(facts["text"])
+            self._print(named(facts))
+        elif "job" in facts and event.kind in ("trial", "epoch"):
+            self._hear_job(event)
         elif event.kind == "begin" and facts["what"] in ("search", "train") and "trial" not in facts:
             self.started, self.left = perf_counter(), facts["total"] - facts["done"]
         elif event.kind == "trial":
@@ -166,6 +180,15 @@ class Lines:
             self._print(f"epoch {facts['epoch']}/{facts['total']}: {numbers}, {duration(left * each)} left")
         elif self.level == "debug":
             self._debug(event)
+
+    def _hear_job(self, event: Event) -> None:
+        """One of several runs side by side: how far it is."""
+        facts = event.facts
+        if event.kind == "trial":
+            self._print(f"{facts['job']}: trial {facts['number'] + 1}/{facts['total']}: {facts['state']}")
+        elif "trial" not in facts:
+            numbers = ", ".join(f"{k.replace('_', ' ')} {v}" for k, v in shown(facts["row"]).items())
+            self._print(f"{facts['job']}: epoch {facts['epoch']}/{facts['total']}: {numbers}")
 
     def _debug(self, event: Event) -> None:
         facts = event.facts

@@ -9,33 +9,23 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from replab import api
 from replab.errors import RecipeError, ReplabError, RunError
 from replab.records.events import Events
-from replab.records.record import Record
 from replab.records.terminal import watchers
 from replab.replication import results as ledger
+from replab.replication.carry_out import Job, crew_for, one_by_one, side_by_side
 from replab.replication.entry import FIXED, NUMERICS, SEARCH, Entry, identity, packed
 from replab.replication.measures import MEASURES
 from replab.replication.packs import Published, Row
 from replab.runs.run import Run
-from replab.settings.recipe import Recipe
+from replab.search import hire
+from replab.search.engines.base import Workers
 from replab.settings.words import duration
 from replab.training import cost
 from replab.training.prepare import prepare
 
 # measured of every run beside its row's own figures, because claims compare them
 ALWAYS = ("test_accuracy", "test_loss", "train_accuracy", "train_loss", "best_test_accuracy", "first_epoch_accuracy")
-
-
-@dataclass(frozen=True)
-class Job:
-    """One seed of one row."""
-
-    row: Row
-    way: str
-    recipe: Recipe
-    command: str  # repeats it on any machine
 
 
 @dataclass(frozen=True)
@@ -88,6 +78,7 @@ def replicate(
     fast: bool = False,
     quiet: bool = False,
     events: Events | None = None,
+    workers: Workers = hire.ALONE,
 ) -> Outcome:
     """Carry the jobs out. Finished seeds are not repeated; with `fast`, results are measured but not kept."""
     started, events = perf_counter(), events or Events(*watchers(quiet))
@@ -101,18 +92,15 @@ def replicate(
     seconds: dict[tuple[str, str], float] = {}
     if budget is not None:
         todo = _by_cost(todo, seconds, left_out, fast, events)
-    for job in todo:
-        key = (job.row.id, job.way)
-        left = float("inf") if budget is None else budget - (perf_counter() - started)
-        if seconds.get(key, 0.0) > left:
-            left_out.append(
-                (job, f"needs {duration(seconds[key])}, and {duration(max(left, 0))} of the budget is left")
-            )
-            continue
-        events.message(f"\n{job.row.id} ({job.way}, seed {job.recipe.seed})")
-        begun = perf_counter()
+    crew = crew_for(workers, todo, budget, fast, events)
+    if crew is None:
+        made = one_by_one(todo, seconds, left_out, budget, started, runs, fast, events)
+    else:
+        made = side_by_side(todo, crew, runs, fast, events)
+    for job, run in made:
         try:
-            run = _carry_out(job.recipe.fast() if fast else job.recipe, runs, events)
+            if isinstance(run, ReplabError):
+                raise run
             entry = measure(run, job)
         except ReplabError as error:
             if len(jobs) == 1:
@@ -120,7 +108,6 @@ def replicate(
             left_out.append((job, str(error)))
             events.message(f"left out: {error}")
             continue
-        seconds[key] = perf_counter() - begun
         finished.append(entry)
         events.message("  ".join(f"{name} {values[0]:.4g}" for name, values in entry.values.items()))
         if not fast:
@@ -153,24 +140,6 @@ def _by_cost(
     left_out += [(job, known[job.row.id, job.way]) for job in jobs if (job.row.id, job.way) in known]
     fit = [job for job in jobs if (job.row.id, job.way) in seconds]
     return sorted(fit, key=lambda job: (job.recipe.seed - job.row.recipe.seed, seconds[job.row.id, job.way]))
-
-
-def _carry_out(recipe: Recipe, runs: str | Path | None, events: Events) -> Run:
-    """The finished run of exactly this recipe: found, resumed or made."""
-    unfinished = None
-    for record in Record.all(api.runs_folder(runs)):
-        try:
-            same = record.recipe() == recipe
-        except ReplabError:  # written by another version, or damaged: not this one
-            continue
-        if same and (run := Run(record)).finished:
-            events.message(f"found finished: {record.id}")
-            return run
-        unfinished = record if same else unfinished
-    if unfinished is None:
-        return api.run(recipe=recipe, runs=runs, events=events)
-    events.message(f"resuming {unfinished.id}")
-    return api.resume(unfinished.folder, runs=runs, events=events)
 
 
 def measure(run: Run, job: Job) -> Entry:

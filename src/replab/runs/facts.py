@@ -50,6 +50,7 @@ def _steps(values: Values) -> list[tuple[str, str]]:
         ("learning rate", f"{chosen.lr:.4g} ({_rate_by(values)})"),
         ("epochs", f"{chosen.epochs} ({_epochs_by(values.recipe)})"),
         ("batch size", str(chosen.batch_size)),
+        *_processes(values),
         ("optimizer", f"{chosen.optimizer}, schedule {chosen.schedule}"),
     ]
 
@@ -72,6 +73,18 @@ def _protocol(recipe: Recipe) -> str:
     own = {"model", "params", "data", "seed", "epochs_at_10k", *(key for key, by_rule in rules.items() if by_rule)}
     others = [declared.label for declared, _ in recipe.changed() if declared.key not in own]
     return recipe.protocol + (f"; given: {', '.join(others)}" if others else "")
+
+
+def _processes(values: Values) -> list[tuple[str, str]]:
+    """Of a training that several processes shared."""
+    count = values.environment.get("ddp", {}).get("processes", 1)
+    if count == 1:
+        return []
+    batch = values.chosen.batch_size
+    text = f"{count} (DistributedDataParallel); global batch {batch}, {batch / count:g} images each"
+    if "BatchNorm" in values.facts["structure"]:
+        text += "; BatchNorm normalises each process's images by themselves, running statistics are averaged"
+    return [("processes", text)]
 
 
 def _settings(chosen: Recipe) -> list[tuple[str, str]]:
@@ -145,9 +158,14 @@ def _made(values: Values) -> list[tuple[str, str]]:
         ("backend", values.chosen.backend),
         ("versions", ", ".join(f"{name} {version}" for name, version in versions.items())),
         ("commit", str(environment.get("commit") or "none")),
-        ("repeat with", values.recipe.command(record.folder / "recipe.toml")),
+        ("repeat with", values.recipe.command(record.folder / "recipe.toml") + _together(environment)),
         ("run folder", str(record.folder)),
     ]
+
+
+def _together(environment: dict[str, Any]) -> str:
+    team = environment.get("ddp")
+    return f" --ddp {team['processes']}" if team else ""
 
 
 def _durations(seconds: dict[str, float]) -> str:

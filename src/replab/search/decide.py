@@ -110,7 +110,7 @@ def run_search(
     told, total = perf_counter(), wanted_trials(asked)
     engine = hire(work, workers)
     try:
-        for trial, seconds, where in search(
+        for _, trial, seconds, where in search(
             asked,
             engine,
             trials,

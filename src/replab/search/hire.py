@@ -8,8 +8,8 @@ from pathlib import Path
 
 from replab.errors import ModelError, RunError
 from replab.records.events import Events
-from replab.search.engines.base import Engine, Workers, engine
-from replab.search.work import Work, obstacle, session_code
+from replab.search.engines.base import Engine, Work, Workers, engine
+from replab.search.work import obstacle, session_code
 from replab.settings.searched import planned, wanted_trials
 from replab.settings.words import duration
 from replab.training.cost import Cost, searches
@@ -30,7 +30,8 @@ def settle(workers: Workers, experiment: Experiment, cost: Cost, events: Events)
     recipe, wanted = experiment.recipe, workers.count
     if not searches(experiment) or recipe.search.method == "range-test":
         if (wanted or 1) > 1 or workers.engine == "ray":
-            events.message(f"{recipe.model} has nothing to search for: workers have nothing to do in this run")
+            what = "several seeds (--seeds) or values (replab sweep)"
+            events.message(f"{recipe.model} has nothing to search for: --workers serves {what} only")
         return ALONE
     if reason := obstacle(experiment):
         if (wanted or 1) > 1 and session_code(experiment):
@@ -40,28 +41,45 @@ def settle(workers: Workers, experiment: Experiment, cost: Cost, events: Events)
         return ALONE
     halving = recipe.search.method == "halving"
     at_once = planned(recipe)[0].trials if halving else min(recipe.search.batch, wanted_trials(recipe))
+    found = crew(workers, at_once, slots(experiment), cost.memory_bytes)
+    if found.engine != "processes" or found.count is None:
+        return found
+    likely = cost.search_seconds * (1.0 if halving or not recipe.search.prune else PRUNED)
+    if wanted is None and likely * (1 - 1 / found.count) <= START:
+        return ALONE
+    shared, each = duration(cost.search_seconds / found.count), recipe.search.threads or "all"
+    events.message(f"workers: {found.count} processes, {each} thread each; search at most {shared}")
+    return found
+
+
+def crew(workers: Workers, jobs: int, room: int, memory: int) -> Workers:
+    """For jobs that are alike and independent: as many as were asked for, or as there is room for on this machine.
+
+    `memory`: bytes of a process with one of them.
+    """
+    asked = workers.count
     if workers.engine == "ray":
         from replab.search.engines.ray import check_address
 
         check_address(workers.address or os.environ.get("RAY_ADDRESS"))
-    if workers.engine != "processes":
-        return replace(workers, count=min(wanted or at_once, at_once))
-    free = fits(cost.memory_bytes)
-    if wanted is not None and wanted > free and min(wanted, at_once) > free:
-        need = f"{wanted * cost.memory_bytes / 2**30:.1f} GiB"
-        raise RunError(
-            f"--workers {wanted} needs about {need}, more than is free: {free} fit; --workers {max(1, free)}"
-        )
-    if wanted is None:
-        wanted = max(1, min(slots(experiment), free, at_once))
-        likely = cost.search_seconds * (1.0 if halving or not recipe.search.prune else PRUNED)
-        wanted = wanted if likely * (1 - 1 / wanted) > START else 1
-    count = min(wanted, at_once)
-    if count < 2:
+        return replace(workers, count=min(asked or jobs, jobs))
+    if jobs == 1 or asked == 1 or workers.engine == "in-process":
         return ALONE
-    shared = duration(cost.search_seconds / count)
-    events.message(f"workers: {count} processes, {recipe.search.threads or 'all'} thread each; search at most {shared}")
-    return replace(workers, count=count)
+    count, free = min(asked or room, jobs), fits(memory)
+    if asked is not None and count > free:
+        need = f"{count * memory / 2**30:.1f} GiB"
+        raise RunError(f"--workers {asked} needs about {need}, more than is free: {free} fit; --workers {max(1, free)}")
+    count = min(count, max(1, free))
+    return ALONE if count < 2 else replace(workers, count=count)
+
+
+def room(device: str) -> int:
+    """Jobs that this machine can do side by side, each on the threads it has alone: one per GPU, or as cores allow."""
+    import torch
+
+    if device == "cuda":
+        return int(torch.cuda.device_count())
+    return cores() // int(torch.get_num_threads()) if device == "cpu" else 1
 
 
 def slots(experiment: Experiment) -> int:
@@ -72,8 +90,12 @@ def slots(experiment: Experiment) -> int:
         return torch.cuda.device_count() if experiment.device == "cuda" else 1
     if experiment.device != "cpu":
         return 1
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return cores // experiment.recipe.search.threads if experiment.recipe.search.threads else 1
+    return cores() // experiment.recipe.search.threads if experiment.recipe.search.threads else 1
+
+
+def cores() -> int:
+    """Of this machine, as far as this process may use them."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def fits(each: int) -> int:

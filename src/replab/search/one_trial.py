@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 from replab.errors import ModelError
 from replab.records.events import Events
@@ -15,6 +16,20 @@ from replab.settings.searched import apply
 from replab.training.loop import Diverged, Row
 
 RunTrial = Callable[[Recipe, Events], Iterator[Row]]  # rows with a `val_loss`, one per epoch
+
+
+class Trials:
+    """Of a search, as jobs: wherever they run, they are made by these rows."""
+
+    def __init__(self, recipe: Recipe, run_trial: RunTrial):
+        self.recipe, self.run_trial = recipe, run_trial
+
+    def do(self, job: Mapping[str, Any], events: Events) -> dict[str, Any]:
+        found = one_trial(self.recipe, self.run_trial, Job.from_dict(job), events.inside(trial=job["number"]))
+        return found.to_dict()
+
+    def result(self, values: dict[str, Any]) -> Trial:
+        return Trial(**values)
 
 
 def one_trial(recipe: Recipe, run_trial: RunTrial, job: Job, events: Events) -> Trial:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import replace
 
 import torch
 
@@ -13,37 +12,23 @@ from replab.data.split import split_for_search
 from replab.errors import RecipeError
 from replab.models.adapt import mup
 from replab.records.events import Events
+from replab.search import hire as hiring
+from replab.search.engines.base import Workers
+from replab.search.points import WAYS, Job, Point, Points, in_way
+from replab.search.trials import in_order
+from replab.search.work import Work
 from replab.settings.recipe import Recipe
 from replab.settings.words import count, duration
 from replab.training import cost
 from replab.training.experiment import Experiment
-from replab.training.loop import Diverged
 from replab.training.prepare import prepare
 
-WAYS = ("standard", "muP")
 STEPS, RATE, SEEDS = 4, 0.003, 3  # of the coordinate check
 LEVEL = 0.2  # the exponent of growth with width up to which an output counts as level
 
 
-@dataclass(frozen=True)
-class Point:
-    way: str
-    width: int
-    lr: float
-    loss: float | None  # best validation loss; None where training diverged
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
-
-
 def rates(low: float, high: float, count: int) -> list[float]:
     return [low * (high / low) ** (i / (count - 1)) for i in range(count)]
-
-
-def in_way(recipe: Recipe, way: str, width: int, widths: Sequence[int], **more: Any) -> Recipe:
-    """The recipe at a width, standard or muP with the smallest width as its base."""
-    params = mup.at_width(recipe.model, recipe.params, width)
-    return recipe.replace(params=params, mup=way == "muP", base_width=min(widths), **more)
 
 
 def estimate(base: Experiment, widths: Sequence[int], count: int) -> float:
@@ -61,34 +46,32 @@ def measure(
     widths: Sequence[int],
     wanted: Sequence[float],
     events: Events,
+    workers: Workers = hiring.ALONE,
 ) -> list[Point]:
     """Train at each rate and width, standard and muP, on one split of the training images. No test image is seen."""
     if len(set(widths)) < max(2, len(widths)) or min(widths) < 1 or len(wanted) < 3:
         raise RecipeError(
             f"transfer needs two or more different widths and three rates, got {list(widths)} and {len(wanted)} rates"
         )
-    found = []
     base = prepare(recipe)
-    train, validation = split_for_search(base.data.train, recipe.search, recipe.seed)
+    shared = Work(base, *split_for_search(base.data.train, recipe.search, recipe.seed))
+    points = [(way, width, lr) for way in WAYS for width in sorted(widths) for lr in wanted]
     events.message(
-        f"cost: {len(WAYS) * len(widths) * len(wanted)} trainings of {count(recipe.epochs or 0, 'epoch')} on"
-        f" {count(len(train), 'image')},"
+        f"cost: {len(points)} trainings of {count(recipe.epochs or 0, 'epoch')} on {count(len(shared.train), 'image')},"
         f" about {duration(estimate(base, widths, len(wanted)))} (measured on a few batches at each width)"
     )
-    for way in WAYS:
-        for width in sorted(widths):
-            for lr in wanted:
-                one = in_way(recipe, way, width, widths, lr=lr)
-                model = base.model(one)
-                losses = []
-                try:
-                    for row, _ in base.fit(model, one, train=train, watch={"val": validation}, events=events):
-                        losses.append(row["val_loss"])
-                except Diverged:
-                    pass
-                loss = min((v for v in losses if math.isfinite(v)), default=None)
-                found.append(Point(way, width, lr, loss))
-            events.message(f"{way}, width {width}: best rate {best_rate(found, way, width):.3g}")
+    jobs = [Job(number, *point) for number, point in enumerate(points)]
+    crew = hiring.crew(workers, len(jobs), hiring.room(base.device), cost.peak_memory(base.device))
+    engine = hiring.hire(Points(shared, widths, int(torch.get_num_threads())), crew)
+    found: list[Point] = []
+    try:
+        for done in in_order(engine.run(jobs, events), 0):
+            found.append(done.result)
+            way, width = done.result.way, done.result.width
+            if len(found) % len(wanted) == 0:
+                events.message(f"{way}, width {width}: best rate {best_rate(found, way, width):.3g}")
+    finally:
+        engine.close()
     return found
 
 

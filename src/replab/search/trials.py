@@ -66,15 +66,15 @@ def search(
     with events.span("search", total, len(told)):
         while jobs := following():
             for done in in_order(engine.run(jobs, events), len(told)):
-                told.append(done.trial)
+                told.append(done.result)
                 yield done
 
 
 def in_order(results: Iterable[Done], first: int) -> Iterator[Done]:
-    """By the trials' numbers, from the first, as soon as all before it are there."""
+    """By the jobs' numbers, from the first, as soon as all before it are there."""
     waiting: dict[int, Done] = {}
     for done in results:
-        waiting[done.trial.number] = done
+        waiting[done.number] = done
         while first in waiting:
             yield waiting.pop(first)
             first += 1

@@ -12,6 +12,7 @@ import numpy as np
 from replab import tasks
 from replab.backends import backend as backends
 from replab.backends import own_parts
+from replab.backends.backend import threads
 from replab.data.images import Dataset, Images
 from replab.data.mapped import BLOCK
 from replab.errors import ModelError
@@ -19,12 +20,15 @@ from replab.models import loader
 from replab.models.pretrained import backbones, weights
 from replab.models.trust import digest
 from replab.records.events import Events
+from replab.records.trial import Trial
+from replab.search.one_trial import Trials
 from replab.settings.recipe import Recipe
 from replab.training.experiment import Experiment, prefers_channels_last
 from replab.training.features import Frozen, Head
 from replab.training.loop import Row
 
 PARTS = ("train", "validation")
+CODE = "code-{}.py"  # texts of users' files
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +36,10 @@ class Work:
     learner: Experiment
     train: Images
     validation: Images
+
+    @property
+    def device(self) -> str:
+        return self.learner.device
 
     @property
     def threads(self) -> int:
@@ -44,6 +52,13 @@ class Work:
         for row, _ in self.learner.fit(model, recipe, train=self.train, watch={"val": self.validation}, events=events):
             yield row
 
+    def do(self, job: Mapping[str, Any], events: Events) -> dict[str, Any]:
+        with threads(self.learner.backend, self.threads):
+            return Trials(self.learner.recipe, self.rows).do(job, events)
+
+    def result(self, values: dict[str, Any]) -> Trial:
+        return Trial(**values)
+
     def describe(self, folder: Path) -> dict[str, Any]:
         """All of it as plain values; the images as files of the folder, which workers map into memory."""
         learner, source = self.learner, self.learner.source
@@ -52,10 +67,14 @@ class Work:
             _write_pixels(folder / f"{name}.npy", images.pixels, last)
             if images.labels is not None:
                 np.save(folder / f"{name}-labels.npy", images.labels)
+        code = [part for part in (source, *learner.own.values()) if part.path is not None]
+        for number, part in enumerate(code):  # for a node of a cluster that does not have these files
+            (folder / CODE.format(number)).write_text(part.text or "", encoding="utf-8")
         return {
+            "made_by": "replab.search.work:received",
             "recipe": learner.recipe.to_toml(),
             "model": source.place,
-            "code": {part.place: part.sha256 for part in (source, *learner.own.values()) if part.path is not None},
+            "code": {part.place: part.sha256 for part in code},
             "parts": {name: part.place for name, part in learner.own.items()},
             "weights_sha256": None if learner.initial is None else learner.initial.sha256,
             "device": learner.device,
@@ -91,13 +110,9 @@ def received(sent: Mapping[str, Any]) -> Work:
     recipe = Recipe.from_toml(sent["recipe"])
     backend = backends.get(recipe.backend, recipe.precision)
     backend.lib.set_num_threads(sent["threads"])
-    for place, mark in sent["code"].items():
-        path = Path(place.rpartition(":")[0])
-        text = path.read_text(encoding="utf-8") if path.is_file() else ""
-        if digest(text) != mark:
-            raise ModelError(f"{path} is not the file that the search began with; replab resume uses the run's copy")
-    source = loader.find(sent["model"], backend)
-    own = own_parts.load(recipe, backend, sent["parts"])
+    here = _code(sent)
+    source = loader.find(here.get(sent["model"], sent["model"]), backend)
+    own = own_parts.load(recipe, backend, {name: here.get(place, place) for name, place in sent["parts"].items()})
     train, validation = (_images(sent, part) for part in PARTS)
     task = tasks.make(recipe, train.spec, backend.lib, source.function, own)
     initial = None
@@ -122,6 +137,20 @@ def _write_pixels(path: Path, pixels: Any, innermost: bool) -> None:
         block = pixels[start : start + BLOCK]
         target[start : start + BLOCK] = block.transpose(0, 2, 3, 1) if innermost else block
     target.flush()
+
+
+def _code(sent: Mapping[str, Any]) -> dict[str, str]:
+    """FILE.py:FUNCTION of the coordinator → of the same text here: where it was, or what was sent along."""
+    found = {}
+    for number, (place, mark) in enumerate(sent["code"].items()):
+        file, _, name = place.rpartition(":")
+        for path in (Path(file), Path(sent["folder"]) / CODE.format(number)):
+            if path.is_file() and digest(path.read_text(encoding="utf-8")) == mark:
+                found[place] = f"{path}:{name}"
+                break
+        else:
+            raise ModelError(f"{file} is not the file that the search began with; replab resume uses the run's copy")
+    return found
 
 
 def _images(sent: Mapping[str, Any], part: str) -> Images:

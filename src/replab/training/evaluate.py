@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
@@ -25,19 +26,34 @@ def evaluate(model: Any, task: Any, batches: Batches, backend: Backend, device: 
 
     `views`: test-time augmentation.
     """
-    was_training, started = model.training, perf_counter()
-    collected: dict[str, list[np.ndarray]] = {}
-    labels: list[np.ndarray] = []
+    started = perf_counter()
+    return evaluated(task, collect(model, task, batches.epoch(0), backend, device, views), started)
+
+
+Collected = tuple[dict[str, np.ndarray], "np.ndarray | None"]  # outputs and labels of one batch
+
+
+def collect(
+    model: Any, task: Any, batches: Iterable[Any], backend: Backend, device: str, views: str = "none"
+) -> list[Collected]:
+    """What the task keeps of each batch."""
+    was_training = model.training
+    collected: list[Collected] = []
     model.eval()
     seen = viewed(model, views)
     with backend.lib.no_grad(), backend.autocast(device):
-        for batch in batches.epoch(0):
-            if batch.y is not None:
-                labels.append(array(batch.y))
-            for name, tensor in task.outputs(seen, to_backend(batch, backend)).items():
-                collected.setdefault(name, []).append(array(tensor))
+        for batch in batches:
+            outputs = task.outputs(seen, to_backend(batch, backend))
+            labels = None if batch.y is None else array(batch.y)
+            collected.append(({name: array(tensor) for name, tensor in outputs.items()}, labels))
     model.train(was_training)
-    outputs = {name: np.concatenate(parts) for name, parts in collected.items()}
+    return collected
+
+
+def evaluated(task: Any, collected: Sequence[Collected], started: float) -> Evaluation:
+    """All batches together, measured."""
+    outputs = {name: np.concatenate([kept[name] for kept, _ in collected]) for name in collected[0][0]}
+    labels = [labels for _, labels in collected if labels is not None]
     metrics = task.measure(outputs, np.concatenate(labels) if labels else None)
     return Evaluation(metrics, outputs, perf_counter() - started)
 

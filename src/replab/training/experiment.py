@@ -27,6 +27,7 @@ from replab.records.record import Record
 from replab.settings.recipe import Recipe
 from replab.training import loop, optimizers
 from replab.training.averaging import Average
+from replab.training.ddp.team import ALONE, Team
 from replab.training.evaluate import Evaluation, evaluate
 from replab.training.loop import Row, Times
 from replab.training.state import State
@@ -44,6 +45,7 @@ class Experiment:
     initial: Weights | None = None  # what every new model begins with, where it is not drawn by the seed
     weights_summary: Summary | None = None  # what these filled and what they left
     own: Parts = field(default_factory=Parts)  # the user's own loss, optimizer, schedule, augmentations, metrics
+    team: Team = ALONE  # who trains: this process, or several that share every batch
     tried: list[Any] = field(default_factory=list)  # the model that prepare tried on a batch, until it is taken
 
     in_steps = True  # whether fitting is made of steps, as opposed to a closed form
@@ -190,7 +192,7 @@ class Experiment:
     ) -> Iterator[tuple[Row, Times]]:
         """One row per epoch, as loop.fit says. `state`: this model's, where its training continues."""
         recipe = recipe or self.recipe
-        return loop.fit(
+        rows = loop.fit(
             self,
             self.state(model, recipe) if state is None else state,
             recipe,
@@ -199,6 +201,7 @@ class Experiment:
             first_epoch=first_epoch,
             events=events or Events(),
         )
+        return self.team.rows(rows)
 
     def evaluate(
         self, model: Any, images: Images, recipe: Recipe | None = None, *, trained_on: Images | None = None

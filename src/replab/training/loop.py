@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from time import perf_counter
 from typing import Any, Protocol
@@ -20,7 +20,8 @@ from replab.records.events import Events
 from replab.settings.choices import schedule
 from replab.settings.recipe import Recipe, derive_seed
 from replab.training import interruption, schedules
-from replab.training.evaluate import evaluate, to_backend
+from replab.training.ddp.team import Team
+from replab.training.evaluate import to_backend
 from replab.training.state import State
 
 Row = dict[str, float]  # numbers that must repeat
@@ -42,6 +43,8 @@ class Learner(Protocol):
     def device(self) -> str: ...
     @property
     def own(self) -> Parts: ...
+    @property
+    def team(self) -> Team: ...
     def batches(
         self, images: Images, model: Any, recipe: Recipe, *, trained_on: Images | None = ..., shuffled: bool = ...
     ) -> Batches: ...
@@ -63,14 +66,14 @@ def fit(
     """
     assert recipe.lr is not None
     assert recipe.epochs is not None
-    model = state.model
-    batches = learner.batches(train, model, recipe, shuffled=True)
+    model, team = state.model, learner.team
+    batches = team.share(learner.batches(train, model, recipe, shuffled=True))
     watched = watching(learner, model, recipe, train, watch)
     total = recipe.epochs * len(batches)
     last = recipe.last_epoch or recipe.epochs
     with events.span("train", last, first_epoch - 1):
         for epoch in range(first_epoch, last + 1):
-            learner.backend.lib.manual_seed(derive_seed(recipe.seed, 1, epoch))
+            learner.backend.lib.manual_seed(derive_seed(recipe.seed, 1, epoch, *team.place))
             if recipe.unfreeze_every is not None:
                 freezing.open_stages(model, (epoch - 1) // recipe.unfreeze_every)
             freezing.train_mode(model)
@@ -81,11 +84,15 @@ def fit(
                         continue
                     step = (epoch - 1) * len(batches) + index
                     log = train_step(learner, model, batch, state.optimizers, recipe, step, total)
-                    state.after_step(step, total, log, len(batch.index))
+                    state.after_step(step, total, log, team.images(batch))
             logs, sizes = state.end_epoch()
             rate = learner.own.choose(schedule, recipe.schedule)(epoch * len(batches) - 1, total, recipe.lr)
-            row = {"epoch": float(epoch), "lr": float(rate), **averages(logs, sizes, "train_")}
-            times = {"train_seconds": perf_counter() - started, "images": float(sum(sizes[done:]))}
+            row = {
+                "epoch": float(epoch),
+                "lr": float(rate),
+                **team.mean(averages(logs, sizes, "train_"), sum(sizes)),
+            }
+            times = {"train_seconds": perf_counter() - started, "images": float(sum(sizes[done:]) * team.size)}
             check_finite(row, epoch)
             look(learner, model, watched, row, times)
             yield row, times
@@ -108,7 +115,7 @@ def train_step(
     seen: dict[str, list[Any]] = {}
     with backend.autocast(learner.device):
         for place, piece in enumerate(pieces, 1):
-            for part, losses, logs in learner.task.losses(model, to_backend(piece, backend)):
+            for part, losses, logs in learner.team.losses(learner.task, model, to_backend(piece, backend), batch):
                 optimizer = optimizers[part]
                 params = [p for group in optimizer.param_groups for p in group["params"]]
                 if place == 1:
@@ -160,7 +167,7 @@ def set_rate(optimizer: Any, recipe: Recipe, step: int, total: int, own: Parts |
             group["momentum"] = momentum
 
 
-def averages(logs: list[dict[str, Any]], sizes: list[int], prefix: str) -> Row:
+def averages(logs: list[dict[str, Any]], sizes: Sequence[float], prefix: str) -> Row:
     """Means over the epoch's images. Tensors become numbers only here: no waiting for a GPU at every step."""
     weights = np.array(sizes) / sum(sizes)
     return {
@@ -186,6 +193,6 @@ def watching(
 def look(learner: Learner, model: Any, watched: Mapping[str, Batches], row: Row, times: Times) -> None:
     """Add to an epoch's row what the model does on the images that are watched."""
     for name, batches in watched.items():
-        seen = evaluate(model, learner.task, batches, learner.backend, learner.device)
+        seen = learner.team.evaluate(model, learner.task, batches, learner.backend, learner.device)
         row |= {f"{name}_{key}": value for key, value in seen.metrics.items()}
         times[f"{name}_seconds"] = seen.seconds

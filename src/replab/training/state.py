@@ -27,7 +27,7 @@ class State:
     average: Average | None = None  # of the weights, where the recipe asks for one
     lib: Any = None  # torch or mytorch: whose generator dropout draws from
     logs: list[dict[str, Any]] = field(default_factory=list)  # of the steps of the epoch that is under way
-    sizes: list[int] = field(default_factory=list)  # and their images
+    sizes: list[float] = field(default_factory=list)  # and their images
     generator: Any = None  # where it was when an epoch was interrupted
     keep: Callable[[], None] | None = None  # writes a checkpoint within an epoch,
     every: float = inf  # after so many seconds without one, or when the program is asked to end
@@ -87,7 +87,7 @@ class State:
         self.generator = None
         return len(self.sizes)
 
-    def after_step(self, step: int, total: int, log: dict[str, Any], size: int) -> None:
+    def after_step(self, step: int, total: int, log: dict[str, Any], size: float) -> None:
         self.logs.append(log)
         self.sizes.append(size)
         if self.average is not None:
@@ -102,7 +102,7 @@ class State:
             self._kept = perf_counter()
         interruption.heed()
 
-    def end_epoch(self) -> tuple[list[dict[str, Any]], list[int]]:
+    def end_epoch(self) -> tuple[list[dict[str, Any]], list[float]]:
         """The logs and sizes of its steps. From here on the model is the one to evaluate and keep."""
         if self.average is not None:
             self.average.show()

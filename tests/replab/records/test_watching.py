@@ -83,3 +83,38 @@ def test_each_worker_has_a_bar_with_its_trial_and_loss(capsys):
         events.tell("begin", what="train", total=3, done=0, worker=0, trial=2)
         assert bars.workers[0].desc.startswith("worker 1, trial 3")
     assert not bars.workers  # a worker that was lost leaves no bar behind
+
+
+def side_by_side(events):
+    """Two runs, in the middle of a search and of a training."""
+    one, two = events.inside(worker=0, job="cnn"), events.inside(worker=1, job="mlp, seed 2")
+    one.tell("begin", what="search", total=4, done=1)
+    one.tell("begin", what="train", total=9, done=0, trial=1)  # a trial inside a run has no bar of its own
+    one.tell("epoch", epoch=1, total=9, row={"val_loss": 0.5}, trial=1)
+    one.tell("trial", number=1, total=4, state="complete", value=0.5, params={}, seconds=1.0)
+    two.tell("begin", what="train", total=3, done=0)
+    two.tell("epoch", epoch=1, total=3, row={"train_loss": 0.25, "test_accuracy": 0.75}, seconds=1.0)
+    two.message("run folder: here")
+
+
+def test_each_worker_has_a_bar_with_its_run(capsys):
+    events = Events(bars := Bars())
+    with events.span("runs", 4):
+        side_by_side(events)
+        assert {worker: (bar.desc.strip(), bar.n) for worker, bar in bars.workers.items()} == {
+            0: ("worker 1, cnn: search", 2), 1: ("worker 2, mlp, seed 2: train", 1),
+        }  # fmt: skip
+        assert "0.25" in bars.workers[1].postfix
+        events.tell("step", what="runs")
+        assert bars.bars[0][1].n == 1
+    assert not bars.workers
+    assert "mlp, seed 2: run folder: here" in capsys.readouterr().out
+
+
+def test_lines_name_the_run_they_are_of(capsys):
+    side_by_side(Events(Lines()))
+    assert capsys.readouterr().out.splitlines() == [
+        "cnn: trial 2/4: complete",
+        "mlp, seed 2: epoch 1/3: train loss 0.25, test accuracy 0.75",
+        "mlp, seed 2: run folder: here",
+    ]

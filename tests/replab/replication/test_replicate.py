@@ -12,6 +12,7 @@ from published_tiny import load
 from replab import api, pipeline
 from replab.errors import DataError, RecipeError
 from replab.records.events import Events
+from replab.replication import carry_out as carrying
 from replab.replication import ledger, measures, results
 from replab.replication import replicate as replication
 from replab.replication.entry import SEARCH, Entry, identity
@@ -136,7 +137,7 @@ def test_the_budget_does_what_fits_and_says_what_did_not(carry_out, monkeypatch)
         return SimpleNamespace(train_seconds=seconds[ready.recipe.weight_decay], search_seconds=0.0)
 
     monkeypatch.setattr(cost, "measure", measure)
-    monkeypatch.setattr(replication, "_carry_out", lambda *args: None)
+    monkeypatch.setattr(carrying, "_carry_out", lambda *args: None)
     monkeypatch.setattr(replication, "measure", lambda run, job: entry(job))
     outcome = carry_out(replication.plan([CONV1, WD4], seeds=2), budget=100.0)
     assert [(e.id, e.seed) for e in outcome.finished] == [(WD4.id, 3407), (WD4.id, 3408)]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from replab import api
+from replab import several
 from replab.records.seeds import summarise
 from replab.records.statistics import mcnemar, mcnemar_detectable
 from replab.runs import over_seeds
@@ -64,7 +64,7 @@ def test_run_and_compare_with_seeds(replab, in_tmp):
 
 
 def test_runs_of_one_recipe_are_one_group(tmp_path):
-    runs = api.run_seeds(["mlp"], 2, data="digits", lr=1e-3, epochs=1, seed=5, runs=tmp_path, quiet=True)
+    runs = several.run_seeds(["mlp"], 2, data="digits", lr=1e-3, epochs=1, seed=5, runs=tmp_path, quiet=True)
     (found,) = over_seeds.groups(runs)
     assert list(found.accuracies) == [5, 6]
     assert found.interval is not None  # both were tested on the same images

@@ -10,7 +10,7 @@ from replab.records.trial import Trial
 from replab.search.ask import ask, quasi_random, startup_trials
 from replab.search.engines.base import Done
 from replab.search.engines.in_process import InProcess
-from replab.search.one_trial import one_trial
+from replab.search.one_trial import Trials, one_trial
 from replab.search.trials import search
 from replab.settings.recipe import Recipe
 from replab.settings.search import Search
@@ -37,20 +37,20 @@ class Shuffled:
     def run(self, jobs, events):
         self.batches.append(list(jobs))
         for job in self.rng.sample(jobs, len(jobs)):
-            yield Done(one_trial(self.recipe, self.run_trial, job, events), 0.1, "nowhere")
+            yield Done(job.number, one_trial(self.recipe, self.run_trial, job, events), 0.1, "nowhere")
 
     def close(self):
         pass
 
 
 def trials(recipe, engine, finished=(), **more):
-    return [done.trial for done in search(recipe, engine, list(finished), **more)]
+    return [done.result for done in search(recipe, engine, list(finished), **more)]
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_the_order_in_which_trials_end_changes_nothing(seed):
     recipe = batches()
-    straight = trials(recipe, InProcess(recipe, valley))
+    straight = trials(recipe, InProcess(Trials(recipe, valley)))
     engine = Shuffled(recipe, valley, seed)
     assert trials(recipe, engine) == straight
     assert [t.number for t in straight] == list(range(14))
@@ -69,7 +69,7 @@ def test_a_trial_is_compared_with_earlier_batches_only():
 
 
 def test_the_size_of_a_batch_is_part_of_what_is_asked():
-    told = trials(batches(), InProcess(batches(), valley))[:8]
+    told = trials(batches(), InProcess(Trials(batches(), valley)))[:8]
     assert ask(batches(), told) == ask(batches(), told)
     assert len(ask(batches(), told)) == 4
     assert ask(batches(batch=2), told) != ask(batches(), told)[:2]
@@ -79,13 +79,14 @@ def test_the_size_of_a_batch_is_part_of_what_is_asked():
 def test_an_interrupted_batch_is_finished_as_it_was_asked():
     """Even by an Optuna that would ask for something else."""
     recipe, kept = batches(), []
-    straight = trials(recipe, InProcess(recipe, valley), remember=kept.append)
+    straight = trials(recipe, InProcess(Trials(recipe, valley)), remember=kept.append)
     assert [asked["first"] for asked in kept] == [0, 4, 8, 12]
     assert [params for asked in kept for params in asked["params"]] == [t.params for t in straight]
     other = {"first": 4, "params": [{"lr": lr} for lr in (1e-4, 2e-4, 3e-4, 4e-4)]}
-    resumed = trials(recipe, InProcess(recipe, valley), straight[:6], asked=other)
+    resumed = trials(recipe, InProcess(Trials(recipe, valley)), straight[:6], asked=other)
     assert [t.params["lr"] for t in resumed[:2]] == [3e-4, 4e-4]
-    assert trials(recipe, InProcess(recipe, valley), straight[:8], asked=other) == straight[8:]  # that batch is over
+    over = trials(recipe, InProcess(Trials(recipe, valley)), straight[:8], asked=other)  # that batch is over
+    assert over == straight[8:]
 
 
 def test_the_first_trials_are_spread_over_the_whole_space():
@@ -106,7 +107,7 @@ def test_the_first_trials_are_spread_over_the_whole_space():
 def test_the_start_is_quasi_random_and_then_modelled():
     recipe = batches(trials=24)
     start = startup_trials(24)
-    found = trials(recipe, InProcess(recipe, valley))
+    found = trials(recipe, InProcess(Trials(recipe, valley)))
     assert [t.params for t in found[:start]] == quasi_random(recipe, 0, start)
     assert [t.params for t in found[start : start + 2]] != quasi_random(recipe, start, start + 2)
 
@@ -123,5 +124,5 @@ def test_trials_are_told_with_their_numbers():
                 self.append(event.facts["trial"])
 
     heard, recipe = Heard(), batches(trials=4, max_epochs=1)
-    trials(recipe, InProcess(recipe, valley), events=Events(heard))
+    trials(recipe, InProcess(Trials(recipe, valley)), events=Events(heard))
     assert heard == [0, 1, 2, 3]

@@ -21,7 +21,7 @@ from replab.search.choice import best
 from replab.search.decide import run_search
 from replab.search.engines.base import Job
 from replab.search.engines.in_process import InProcess
-from replab.search.one_trial import one_trial
+from replab.search.one_trial import Trials, one_trial
 from replab.search.stopping import behind_median, on_course
 from replab.search.trials import search
 from replab.settings.recipe import Recipe
@@ -97,7 +97,7 @@ def valley(recipe, events=None):
 
 
 def trials_of(recipe, run_trial, finished=()):
-    return [done.trial for done in search(recipe, InProcess(recipe, run_trial), list(finished))]
+    return [done.result for done in search(recipe, InProcess(Trials(recipe, run_trial)), list(finished))]
 
 
 def small(**changes):

@@ -24,6 +24,7 @@ class LiveTable:
         self.messages: list[str] = []
         self.rows: list[dict[str, str]] = []
         self.status = ""
+        self.jobs: dict[str, str] = {}  # how far each of several runs is
         self.trials = ""
         self.best = float("inf")
         self.began, self.before = perf_counter(), 0  # of this training; its epochs that were done already
@@ -32,8 +33,14 @@ class LiveTable:
 
     def hear(self, event: Event) -> None:
         facts = event.facts
-        if event.kind == "run" and self.handle is not None and self.rows:  # another run of the same call
+        if (
+            event.kind == "run" and "job" not in facts and self.handle is not None and self.rows
+        ):  # another run of the same call
             self.__init__()  # type: ignore[misc]
+        elif "job" in facts:  # one of several side by side
+            if event.kind != "epoch" or "trial" in facts:
+                return
+            self.jobs[facts["job"]] = f"{facts['job']}: epoch {facts['epoch']} of {facts['total']}"
         elif event.kind in ("message", "cost"):
             self.messages.append(facts["text"].strip())
         elif event.kind == "begin" and facts["what"] == "train" and "trial" not in facts:
@@ -64,7 +71,7 @@ class LiveTable:
             self.handle.update(HTML(self.html()))
 
     def html(self) -> str:
-        lines = [*self.messages, self.trials, self.status]
+        lines = [*self.messages, self.trials, self.status, *self.jobs.values()]
         parts = [f"<div>{escape(line)}</div>" for line in lines if line]
         if self.rows:
             names = list(self.rows[-1])

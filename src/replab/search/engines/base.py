@@ -1,14 +1,17 @@
-"""Engines run the trials of a batch: here, in processes of this machine, on a cluster. They change no number.
+"""Engines run jobs: here, in processes of this machine, on a cluster. They change no number.
 
-A job is plain values, and so is what comes of it, so that both can travel as text. An entry is a function under
-`@engine` in a file of this folder: it takes the work, the number of workers and an address, and returns an Engine.
+What the jobs share is a Work: the trials of a search, whole runs, the trainings of a transfer. A job is plain values,
+and so is what comes of it, so that both can travel as text. An entry is a function under `@engine` in a file of this
+folder: it takes the work, the number of workers and an address, and returns an Engine.
 """
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from replab.errors import RecipeError, RunError
@@ -18,12 +21,12 @@ from replab.registry import Kind
 
 engine = Kind("engine", "replab.search.engines", "engine", "known: {names}")
 
-ATTEMPTS = 3  # at a trial whose worker was lost
+ATTEMPTS = 3  # at a job whose worker was lost
 
 
 @dataclass(frozen=True)
 class Workers:
-    """Where trials run, as a command says it. It is in no recipe: no number depends on it."""
+    """Where jobs run, as a command says it. It is in no recipe: no number depends on it."""
 
     count: int | None = None  # None: as many as cores, GPUs and memory allow
     engine: str = "processes"
@@ -42,6 +45,40 @@ class Workers:
         return cls(None if text == "auto" else int(text), engine_name, address)
 
 
+class Numbered(Protocol):
+    """One job, as engines see it."""
+
+    @property
+    def number(self) -> int: ...
+    @property
+    def label(self) -> str: ...  # for people
+    def to_dict(self) -> dict[str, Any]: ...
+
+
+class Doing(Protocol):
+    """How a job is done. What an engine yields is `result` of the values that `do` gave, perhaps in a worker."""
+
+    def do(self, job: Mapping[str, Any], events: Events) -> dict[str, Any]: ...
+    def result(self, values: dict[str, Any]) -> Any: ...
+
+
+class Work(Doing, Protocol):
+    """What jobs share. A worker makes it of what `describe` gives, by the function `made_by` (module:function)."""
+
+    @property
+    def threads(self) -> int: ...
+    @property
+    def device(self) -> str: ...
+    def describe(self, folder: Path) -> dict[str, Any]: ...
+
+
+def received(sent: Mapping[str, Any]) -> Work:
+    """The work that a coordinator described."""
+    module, _, name = sent["made_by"].partition(":")
+    made: Work = getattr(importlib.import_module(module), name)(sent)
+    return made
+
+
 @dataclass(frozen=True)
 class Job:
     """One trial to run. It is compared with those of earlier batches alone, whatever runs beside it."""
@@ -52,6 +89,10 @@ class Job:
     most: int | None = None  # epochs that a budget pays for
     epochs: int | None = None  # of its schedule, where it is shorter than the training's; then its last loss counts
 
+    @property
+    def label(self) -> str:
+        return f"trial {self.number + 1}"
+
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
 
@@ -61,7 +102,8 @@ class Job:
 
 
 class Done(NamedTuple):
-    trial: Trial
+    number: int
+    result: Any  # of a trial: a Trial
     seconds: float
     where: str  # it ran: for people, no result depends on it
 
@@ -69,14 +111,20 @@ class Done(NamedTuple):
 class Engine(Protocol):
     """`run` may yield in any order. `close` ends what is still running; nothing is lost but its time."""
 
-    def run(self, jobs: Sequence[Job], events: Events) -> Iterator[Done]: ...
+    def run(self, jobs: Sequence[Numbered], events: Events) -> Iterator[Done]: ...
 
     def close(self) -> None: ...
 
 
-def lost(job: Job, times: int, how: str) -> RunError:
-    """What is said when a trial has taken too many workers with it."""
+def out_of_memory(error: BaseException) -> bool:
+    """Whether a job may go well where more memory is free."""
+    text = str(error)
+    return isinstance(error, MemoryError) or "can't allocate memory" in text or "out of memory" in text
+
+
+def lost(job: Numbered, times: int, how: str) -> RunError:
+    """What is said when a job has taken too many workers with it."""
     return RunError(
-        f"trial {job.number + 1} has lost {times} workers ({how}), perhaps for want of memory;"
+        f"{job.label} has lost {times} workers ({how}), perhaps for want of memory;"
         " replab resume goes on with fewer --workers"
     )

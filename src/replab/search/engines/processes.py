@@ -1,4 +1,4 @@
-"""Trials side by side in processes of this machine, which share one copy of the images"""
+"""Jobs side by side in processes of this machine, which share one copy of the images"""
 
 from __future__ import annotations
 
@@ -17,30 +17,31 @@ from typing import Any
 
 from replab.errors import RunError
 from replab.records.events import Events
-from replab.records.trial import Trial
-from replab.search.engines.base import ATTEMPTS, Done, Job, engine, lost
-from replab.search.work import Work
+from replab.search.engines.base import ATTEMPTS, Done, Numbered, Work, engine, lost
+from replab.search.engines.worker import OUT_OF_MEMORY
 
 
 @engine
 def processes(work: Work, count: int, address: str | None = None) -> Processes:
     folder = tempfile.TemporaryDirectory(prefix="replab-search-")
-    return Processes(work.describe(Path(folder.name)), count, folder)
+    return Processes(work, count, folder)
+
+
+WORDS = {OUT_OF_MEMORY: "out of memory"}  # exit code → why
+Inbox = queue.Queue[tuple["Worker", "dict[str, Any] | None"]]
 
 
 class Worker:
     """A process, and a thread that puts what it says into the inbox: None when it has ended."""
 
-    def __init__(self, place: int, sent: dict[str, Any], inbox: queue.Queue[tuple[Worker, dict[str, Any] | None]]):
+    def __init__(self, place: int, sent: dict[str, Any], environment: dict[str, str], inbox: Inbox):
         self.place, self.inbox = place, inbox
-        number = str(sent["threads"])
-        caps = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), number)
         self.process = subprocess.Popen(
             [sys.executable, "-m", "replab.search.engines.worker"],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8",
-            env={**os.environ, **caps}, start_new_session=True,  # Ctrl-C is the coordinator's
+            env={**os.environ, **environment}, start_new_session=True,  # Ctrl-C is the coordinator's
         )  # fmt: skip
-        self.send({**sent, "device": device(sent["device"], place)})
+        self.send(sent)
         threading.Thread(target=self._listen, daemon=True).start()
 
     def send(self, message: dict[str, Any]) -> None:
@@ -74,18 +75,20 @@ class Worker:
 class Processes:
     """Workers are started with the first jobs, stay for all batches, and are replaced when they are lost."""
 
-    def __init__(self, sent: dict[str, Any], count: int, folder: Any = None):
-        self.sent, self.count, self.folder = sent, count, folder
+    def __init__(self, work: Work, count: int, folder: tempfile.TemporaryDirectory[str]):
+        self.work, self.count, self.folder = work, count, folder
+        self.sent = work.describe(Path(folder.name))
         self.workers: dict[int, Worker] = {}
-        self.inbox: queue.Queue[tuple[Worker, dict[str, Any] | None]] = queue.Queue()
+        self.inbox: Inbox = queue.Queue()
 
-    def run(self, jobs: Sequence[Job], events: Events) -> Iterator[Done]:
-        waiting, running, losses = deque(jobs), dict[int, Job](), Counter[int]()
+    def run(self, jobs: Sequence[Numbered], events: Events) -> Iterator[Done]:
+        waiting, running, losses = deque(jobs), dict[int, Numbered](), Counter[int]()
         while waiting or running:
             for place in range(self.count):
                 if waiting and place not in running:
                     if place not in self.workers:
-                        self.workers[place] = Worker(place, self.sent, self.inbox)
+                        environment = variables(self.work, place, self.count)
+                        self.workers[place] = Worker(place, self.sent, environment, self.inbox)
                     running[place] = waiting.popleft()
                     self.workers[place].send(running[place].to_dict())
             worker, message = self.inbox.get()
@@ -98,30 +101,33 @@ class Processes:
                 if (job := running.pop(place, None)) is not None:
                     losses[job.number] += 1
                     if losses[job.number] >= ATTEMPTS:
-                        how = f"killed by signal {-code}" if code < 0 else f"exit code {code}"
+                        how = f"killed by signal {-code}" if code < 0 else WORDS.get(code, f"exit code {code}")
                         raise lost(job, ATTEMPTS, how)
-                    events.message(f"worker {place + 1} was lost; trial {job.number + 1} is run again")
+                    events.message(f"worker {place + 1} was lost; {job.label} is run again")
                     waiting.appendleft(job)
             elif "refused" in message:
-                raise RunError(f"trial {running[place].number + 1} could not be run: {message['refused']}")
+                raise RunError(f"{running[place].label} could not be run: {message['refused']}")
             elif "event" in message:
                 events.tell(message["event"], worker=place, **message["facts"])
             else:
-                del running[place]
-                yield Done(Trial(**message["trial"]), message["seconds"], worker.where)
+                number = running.pop(place).number
+                yield Done(number, self.work.result(message["result"]), message["seconds"], worker.where)
 
     def close(self) -> None:
         for worker in self.workers.values():
             worker.end()
         self.workers.clear()
-        if self.folder is not None:
-            self.folder.cleanup()
+        self.folder.cleanup()
 
 
-def device(name: str, place: int) -> str:
-    """Each worker has a GPU of its own, as far as there are several."""
-    if name != "cuda":
-        return name
-    import torch
+def variables(work: Work, place: int, count: int) -> dict[str, str]:
+    """Of a worker's environment: its threads, and a GPU of its own as far as there are several."""
+    found = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), str(work.threads))
+    if work.threads * count > (os.cpu_count() or 1):
+        found["OMP_WAIT_POLICY"] = "PASSIVE"  # threads that wait leave their core to others
+    if work.device == "cuda":
+        import torch
 
-    return f"cuda:{place % max(1, torch.cuda.device_count())}"
+        visible = os.environ.get("CUDA_VISIBLE_DEVICES") or ",".join(map(str, range(torch.cuda.device_count())))
+        found["CUDA_VISIBLE_DEVICES"] = visible.split(",")[place % max(1, len(visible.split(",")))]
+    return found

@@ -1,7 +1,8 @@
-"""Trials on a Ray cluster: this machine's own, or one that is running (--ray-address, $RAY_ADDRESS)"""
+"""Jobs on a Ray cluster: this machine's own, or one that is running (--ray-address, $RAY_ADDRESS)"""
 
 from __future__ import annotations
 
+import contextlib
 import importlib.metadata
 import os
 import socket
@@ -14,10 +15,9 @@ from typing import Any
 
 from replab.errors import RunError
 from replab.records.events import Events
-from replab.records.trial import Trial
-from replab.search.engines.base import ATTEMPTS, Done, Job, engine, lost
-from replab.search.work import Work
+from replab.search.engines.base import ATTEMPTS, Done, Numbered, Work, engine, lost, out_of_memory
 
+PAUSE = 0.5  # seconds between two looks at what workers tell
 ANSWER = 10  # seconds within which a cluster must answer
 
 
@@ -34,35 +34,30 @@ def versions() -> dict[str, str]:
 class Actor:
     """A worker of the cluster. It writes the files of the work anew where it runs: nodes share no folder."""
 
-    def __init__(self, files: dict[str, bytes], sent: dict[str, Any], texts: dict[str, str]):
+    def __init__(self, files: dict[str, bytes], sent: dict[str, Any]):
         import torch
 
-        torch.set_num_threads(sent["threads"])  # Ray sets OMP_NUM_THREADS=1, whatever a trial is to run on
-        from replab.search.work import received
+        torch.set_num_threads(sent["threads"])  # Ray sets OMP_NUM_THREADS=1, whatever a job is to run on
+        from replab.search.engines.base import received
 
         self.folder = tempfile.TemporaryDirectory(prefix="replab-search-")
         place = Path(self.folder.name)
         for name, content in files.items():
             (place / name).write_bytes(content)
-        here: dict[str, str] = {}
-        for number, (named, text) in enumerate(texts.items()):  # users' files, shipped as texts
-            file = place / f"part_file_{number}.py"
-            file.write_text(text, encoding="utf-8")
-            here[named] = f"{file}:{named.rpartition(':')[2]}"
-        code = {here[named]: mark for named, mark in sent["code"].items()}  # checked before they are imported
-        parts = {name: here.get(named, named) for name, named in sent["parts"].items()}
-        model = here.get(sent["model"], sent["model"])
-        self.work = received({**sent, "folder": str(place), "model": model, "code": code, "parts": parts})
+        self.work = received({**sent, "folder": str(place)})
+        self.told: list[dict[str, Any]] = []
 
     def run(self, job: dict[str, Any]) -> dict[str, Any]:
         from replab.search.engines.worker import Sender
-        from replab.search.one_trial import one_trial
 
-        started, told = perf_counter(), list[dict[str, Any]]()
-        events = Events(Sender(told.append)).inside(trial=job["number"])
-        trial = one_trial(self.work.learner.recipe, self.work.rows, Job.from_dict(job), events)
+        started = perf_counter()
+        result = self.work.do(job, Events(Sender(self.told.append)))
         where = f"node {socket.gethostname()}, process {os.getpid()}"
-        return {"trial": trial.to_dict(), "seconds": perf_counter() - started, "where": where, "events": told}
+        return {"result": result, "seconds": perf_counter() - started, "where": where, "events": self.told}
+
+    def heard(self, first: int) -> list[dict[str, Any]]:
+        """The events from this number on, also while a job is under way."""
+        return self.told[first:]
 
 
 class RayCluster:
@@ -71,7 +66,8 @@ class RayCluster:
     def __init__(self, work: Work, count: int, address: str | None):
         import ray as library
 
-        self.library, self.count, self.actors = library, count, dict[int, Any]()
+        self.library, self.work, self.count, self.actors = library, work, count, dict[int, Any]()
+        self.heard: dict[int, int] = {}  # events of each worker
         self.started = not library.is_initialized()
         if self.started:
             connect(address)
@@ -80,10 +76,10 @@ class RayCluster:
             self.sent = work.describe(Path(folder))
             files = {path.name: path.read_bytes() for path in Path(folder).iterdir()}
         self.files = library.put(files)  # once, into the object store
-        code = (work.learner.source, *work.learner.own.values())
-        self.texts = {part.place: part.text for part in code if part.path is not None}
-        gpus = 1 if work.learner.device.startswith("cuda") else 0
-        self.kind = library.remote(num_cpus=self.sent["threads"], num_gpus=gpus, max_restarts=0)(Actor)
+        gpus = 1 if work.device.startswith("cuda") else 0
+        remote: Any = library.remote  # of which Ray's annotations do not know all
+        needs = {"num_cpus": self.sent["threads"], "num_gpus": gpus}
+        self.kind = remote(**needs, max_restarts=0, max_concurrency=2)(Actor)  # it answers while it works
 
     def _compare_versions(self) -> None:
         here, there = versions(), self.library.get(self.library.remote(num_cpus=0)(versions).remote())
@@ -92,34 +88,53 @@ class RayCluster:
             words = [", ".join(f"{name} {version}" for name, version in side.items()) for side in (there, here)]
             raise RunError(f"the cluster has {words[0]}, and this machine {words[1]}; install the same on both")
 
-    def run(self, jobs: Sequence[Job], events: Events) -> Iterator[Done]:
-        waiting, running, losses = deque(jobs), dict[Any, tuple[int, Job]](), Counter[int]()
+    def run(self, jobs: Sequence[Numbered], events: Events) -> Iterator[Done]:
+        waiting, running, losses = deque(jobs), dict[Any, tuple[int, Numbered]](), Counter[int]()
+        asked: dict[int, Any] = {}  # workers of which events have been asked for
         while waiting or running:
             busy = {place for place, _ in running.values()}
             for place in range(self.count):
                 if waiting and place not in busy:
                     if place not in self.actors:
-                        self.actors[place] = self.kind.remote(self.files, self.sent, self.texts)
+                        self.actors[place], self.heard[place] = self.kind.remote(self.files, self.sent), 0
                     job = waiting.popleft()
                     running[self.actors[place].run.remote(job.to_dict())] = (place, job)
-            (ready,), _ = self.library.wait(list(running), num_returns=1)
+            ended, _ = self.library.wait(list(running), num_returns=1, timeout=PAUSE)
+            for place in {place for place, _ in running.values()}:
+                self._listen(place, asked, events)
+            if not ended:
+                continue
+            (ready,) = ended
             place, job = running.pop(ready)
+            asked.pop(place, None)  # what is left comes with the answer
             try:
                 answer = self.library.get(ready)
-            except (self.library.exceptions.RayActorError, self.library.exceptions.OutOfMemoryError):
-                del self.actors[place]
+            except (self.library.exceptions.RayError, self.library.exceptions.OutOfMemoryError) as error:
+                if isinstance(error, self.library.exceptions.RayTaskError) and not out_of_memory(error.cause):
+                    text = " ".join(str(error.cause).split())[:300]
+                    raise RunError(f"{job.label} could not be run: {text}") from None
+                self.library.kill(self.actors.pop(place))
                 losses[job.number] += 1
                 if losses[job.number] >= ATTEMPTS:
                     raise lost(job, ATTEMPTS, "Ray says its actor died") from None
-                events.message(f"worker {place + 1} was lost; trial {job.number + 1} is run again")
+                events.message(f"worker {place + 1} was lost; {job.label} is run again")
                 waiting.appendleft(job)
                 continue
-            except self.library.exceptions.RayTaskError as error:
-                text = " ".join(str(error.cause).split())[:300]
-                raise RunError(f"trial {job.number + 1} could not be run: {text}") from None
-            for message in answer["events"]:
-                events.tell(message["event"], worker=place, **message["facts"])
-            yield Done(Trial(**answer["trial"]), answer["seconds"], answer["where"])
+            self._tell(place, answer["events"][self.heard[place] :], events)
+            yield Done(job.number, self.work.result(answer["result"]), answer["seconds"], answer["where"])
+
+    def _listen(self, place: int, asked: dict[int, Any], events: Events) -> None:
+        """Tell what a worker has told since it was asked last. One that is not ready is not waited for."""
+        if place not in asked:
+            asked[place] = self.actors[place].heard.remote(self.heard[place])
+        if self.library.wait([asked[place]], timeout=0)[0]:
+            with contextlib.suppress(self.library.exceptions.RayError):  # it was lost: the job itself says so
+                self._tell(place, self.library.get(asked.pop(place)), events)
+
+    def _tell(self, place: int, messages: list[dict[str, Any]], events: Events) -> None:
+        self.heard[place] += len(messages)
+        for message in messages:
+            events.tell(message["event"], worker=place, **message["facts"])
 
     def close(self) -> None:
         for actor in self.actors.values():

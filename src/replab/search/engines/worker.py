@@ -1,7 +1,7 @@
-"""A worker process: takes jobs as lines of JSON, and answers with events and trials as lines of JSON.
+"""A worker process: takes jobs as lines of JSON, and answers with events and results as lines of JSON.
 
 The first line is the work. Nothing but plain values goes either way. When the coordinator is gone, its end of the pipe
-closes and the worker ends, in the middle of a trial too.
+closes and the worker ends, in the middle of a job too.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from typing import Any, TextIO
 
 from replab.errors import ReplabError
 from replab.records.events import Event, Events
+
+OUT_OF_MEMORY = 12  # the exit code of a worker that was refused memory
 
 
 class Sender:
@@ -42,29 +44,30 @@ def main() -> None:
 
     try:
         serve(lambda: json.loads(lines.get()), send)
-    except (MemoryError, BrokenPipeError):
-        os._exit(1)  # as if it had been killed: the trial is run again
-    except ReplabError as error:
-        send({"refused": str(error)})
+    except BrokenPipeError:
+        os._exit(1)
     except Exception as error:
-        if "can't allocate memory" in str(error) or "out of memory" in str(error):
-            os._exit(1)
+        from replab.search.engines.base import out_of_memory
+
+        if out_of_memory(error):
+            os._exit(OUT_OF_MEMORY)  # as if it had been killed: the job is run again
+        if isinstance(error, ReplabError):
+            send({"refused": str(error)})
+            return
         send({"refused": f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"})
 
 
 def serve(receive: Callable[[], Any], send: Callable[[dict[str, Any]], None]) -> None:
     """Job after job, until an error."""
-    from replab.search.engines.base import Job
-    from replab.search.one_trial import one_trial
-    from replab.search.work import received
+    from replab.search.engines.base import received
 
     work = received(receive())
     events = Events(Sender(send))
     while True:
-        job = Job.from_dict(receive())
+        job = receive()
         started = perf_counter()
-        trial = one_trial(work.learner.recipe, work.rows, job, events.inside(trial=job.number))
-        send({"trial": trial.to_dict(), "seconds": perf_counter() - started})
+        result = work.do(job, events)
+        send({"result": result, "seconds": perf_counter() - started})
 
 
 def _listen(stdin: TextIO, lines: queue.Queue[str]) -> None:

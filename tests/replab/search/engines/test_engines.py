@@ -30,6 +30,8 @@ class Deadly(nn.Module):
         fuses = os.listdir(os.environ["FUSES"]) if self.training and "FUSES" in os.environ else []
         if fuses and torch.is_grad_enabled():
             os.remove(os.path.join(os.environ["FUSES"], fuses[0]))
+            if "HUGE" in os.environ:
+                torch.empty(2**60)  # more than any machine has
             os.kill(os.getpid(), signal.SIGKILL)
         time.sleep(float(os.environ.get("SLOW", 0)))
         return x
@@ -69,7 +71,7 @@ def expected(work):
 def trials(work, name, jobs, events=None, count=2):
     crew = hire(work, Workers(count, name))
     try:
-        return sorted((done.trial for done in crew.run(jobs, events or Events())), key=lambda t: t.number)
+        return sorted((done.result for done in crew.run(jobs, events or Events())), key=lambda t: t.number)
     finally:
         crew.close()
 
@@ -85,14 +87,14 @@ def test_contract(name, work, expected):
     crew = hire(work, Workers(2, name))
     try:
         done = list(crew.run(JOBS, Events(heard)))
-        assert sorted((d.trial for d in done), key=lambda t: t.number) == expected
+        assert sorted((d.result for d in done), key=lambda t: t.number) == expected
         assert all(d.seconds > 0 and d.where for d in done)
         epochs = [(e.facts["trial"], e.facts["epoch"]) for e in heard if e.kind == "epoch"]
         assert sorted(epochs) == [(t.number, n + 1) for t in expected for n in range(len(t.losses))]
         # the same workers go on, and compare with what they are given
         behind = [Job(9, JOBS[0].params, tuple(expected), most=1)]
         (again,) = crew.run(behind, Events())
-        assert again.trial.losses == expected[0].losses[:1]
+        assert again.result.losses == expected[0].losses[:1]
         assert list(crew.run([], Events())) == []
     finally:
         crew.close()
@@ -115,16 +117,25 @@ def test_a_changed_file_is_not_imported(work, model, tmp_path):
     from replab.errors import ModelError
 
     sent = work.describe(tmp_path)
-    changed = tmp_path / "net.py"
+    changed, mark = tmp_path / "net.py", work.learner.source.sha256
+
+    def moved(place):
+        return received({**sent, "model": place, "code": {place: mark}})
+
+    assert moved("/nowhere/net.py:build").learner.source.sha256 == mark  # from its text, which is sent along
+    (tmp_path / "code-0.py").unlink()
     changed.write_text(NET + "raise SystemExit('it was imported')\n")
     with pytest.raises(ModelError, match="is not the file that the search began with"):
-        received({**sent, "model": f"{changed}:build"})
+        moved(f"{changed}:build")
 
 
+@pytest.mark.parametrize("how", ["killed", "out of memory"])
 @pytest.mark.parametrize("name", ["processes", "ray"])
-def test_killed_workers_change_nothing(name, work, expected, tmp_path, monkeypatch):
-    """SIGKILL from within, in the middle of an epoch."""
+def test_lost_workers_change_nothing(name, how, work, expected, tmp_path, monkeypatch):
+    """SIGKILL from within, or an allocation that fails, in the middle of an epoch."""
     monkeypatch.setenv("FUSES", str(tmp_path))
+    if how == "out of memory":
+        monkeypatch.setenv("HUGE", "1")
     for fuse in "ab":
         (tmp_path / fuse).touch()
     heard = Heard()
@@ -133,12 +144,45 @@ def test_killed_workers_change_nothing(name, work, expected, tmp_path, monkeypat
     assert sum("was lost" in e.facts.get("text", "") for e in heard) == 2
 
 
-def test_a_trial_that_kills_every_worker_ends_the_search(work, tmp_path, monkeypatch):
+@pytest.mark.parametrize(("huge", "how"), [("", "killed by signal 9"), ("1", "out of memory")])
+def test_a_trial_that_takes_every_worker_ends_the_search(huge, how, work, tmp_path, monkeypatch):
     monkeypatch.setenv("FUSES", str(tmp_path))
+    if huge:
+        monkeypatch.setenv("HUGE", huge)
     for fuse in "abcdef":
         (tmp_path / fuse).touch()
-    with pytest.raises(RunError, match=r"trial 1 has lost 3 workers \(killed by signal 9\)"):
+    said = rf"trial 1 has lost 3 workers \({how}\), perhaps for want of memory; .* fewer --workers"
+    with pytest.raises(RunError, match=said):
         trials(work, "processes", JOBS[:1])
+    assert len(list(tmp_path.iterdir())) == 3
+
+
+def test_a_cluster_of_another_version_is_refused(work, monkeypatch):
+    """This process says that it is of another version; the cluster's workers are of the real one."""
+    import importlib.metadata
+
+    real = importlib.metadata.version
+    monkeypatch.setattr(importlib.metadata, "version", lambda name: "9.9" if name == "torch" else real(name))
+    there = f"replab {real('replab')}, torch {real('torch')}"
+    said = rf"^the cluster has {there}, and this machine replab .*, torch 9.9; install the same on both$"
+    with pytest.raises(RunError, match=said.replace("+", r"\+")):
+        hire(work, Workers(1, "ray"))
+
+
+def test_a_model_of_this_session_is_searched_here_or_refused(tmp_path, monkeypatch):
+    from replab.errors import ModelError
+
+    def build(image):
+        from torch import nn
+
+        return nn.Sequential(nn.Flatten(), nn.Linear(64, image.classes))
+
+    monkeypatch.setattr(build, "__module__", "__main__")
+    said = r"^--workers 2 needs code that can be sent to a worker: .*build is code of this session; put it into a file"
+    with pytest.raises(ModelError, match=said):
+        api.run(build, runs=tmp_path / "runs", workers=2, quiet=True, **SETTINGS)
+    assert not (tmp_path / "runs").exists()
+    assert api.run(build, runs=tmp_path / "runs", workers="auto", quiet=True, **SETTINGS).finished
 
 
 def hashes(folder):
@@ -248,9 +292,10 @@ def test_more_workers_than_memory_has_room_for(work, monkeypatch):
 
 def test_a_model_without_a_search_says_so(tmp_path):
     heard = Heard()
-    settings = {"lr": 1e-3, "epochs": 1, "limit": 40, "params": {"widths": [4]}}
-    api.run("mlp", runs=tmp_path, workers=2, events=Events(heard), **settings)
-    assert any("nothing to search for: workers have nothing to do" in e.facts.get("text", "") for e in heard)
+    settings = {"epochs": 1, "limit": 40, "params": {"latent": 4, "width": 4}}
+    api.run("dcgan", runs=tmp_path, workers=2, events=Events(heard), **settings)  # a GAN
+    said = "dcgan has nothing to search for: --workers serves several seeds (--seeds) or values (replab sweep) only"
+    assert said in [e.facts.get("text") for e in heard]
 
 
 def test_a_lost_node_changes_nothing(work, expected, monkeypatch):
@@ -267,7 +312,7 @@ def test_a_lost_node_changes_nothing(work, expected, monkeypatch):
         first = next(results)
         cluster.remove_node(doomed, allow_graceful=False)
         cluster.add_node(num_cpus=2)
-        found = [first.trial, *(done.trial for done in results)]
+        found = [first.result, *(done.result for done in results)]
         assert sorted(found, key=lambda t: t.number) == expected
         assert any("was lost" in e.facts.get("text", "") for e in heard)
     finally:

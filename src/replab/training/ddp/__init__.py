@@ -1,0 +1,1 @@
+"""One training by several processes (torch's DistributedDataParallel), each with a share of every batch."""
