@@ -32,6 +32,7 @@ ROOMS = [
     ("pipeline",),
     ("api",),
     ("several",),
+    ("classifier",),
     ("__init__",),  # `import replab`: the names of the api
     ("replication",),
     ("web",),

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from replab.api import all_runs, list_datasets, list_models, load_run, resume, run
+    from replab.classifier import Classifier
     from replab.data.images import Dataset, Images, ImageSpec
     from replab.data.load import load as load_data
     from replab.deploy.public import card, export
@@ -30,6 +31,7 @@ _WHERE = {
     "compare": "replab.several:compare",
     "export": "replab.deploy.public:export",
     "card": "replab.deploy.public:card",
+    "Classifier": "replab.classifier:Classifier",
     "register": "replab.models.registry:register",
     "list_models": "replab.api:list_models",
     "list_datasets": "replab.api:list_datasets",
@@ -41,7 +43,8 @@ _WHERE = {
     "ReplabError": "replab.errors:ReplabError",
 }
 __all__ = [
-    "Dataset", "ImageSpec", "Images", "Recipe", "ReplabError", "all_runs", "card", "compare", "export", "list_datasets",
+    "Classifier", "Dataset", "ImageSpec", "Images", "Recipe", "ReplabError", "all_runs", "card", "compare", "export",
+    "list_datasets",
     "list_models", "load_data", "load_run", "register", "resume", "run",
 ]  # fmt: skip
 

@@ -6,8 +6,11 @@ import hashlib
 import importlib
 import importlib.util
 import sys
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from replab.errors import ModelError
 
@@ -19,8 +22,8 @@ def import_file(path: Path) -> ModuleType:
         parts.insert(0, root.name)
         root = root.parent
     _forget_other_roots(root)
-    if "torchvision" in path.read_text(encoding="utf-8", errors="replace"):
-        from replab.backends import torchvision_cpu  # noqa: F401 (makes its import work on a CPU-only torch)
+    if "torchvision" not in sys.modules and not any(isinstance(finder, Torchvision) for finder in sys.meta_path):
+        sys.meta_path.insert(0, Torchvision())
     if len(parts) > 1:
         name = ".".join(parts)
         sys.modules.pop(name, None)  # an edited file is read again
@@ -33,6 +36,23 @@ def import_file(path: Path) -> ModuleType:
     sys.modules[name] = module
     found.loader.exec_module(module)
     return module
+
+
+class Torchvision(Loader, MetaPathFinder):
+    """Answers the first `import torchvision`, in a user's file or a neighbour of it: a CPU-only torch needs help."""
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        return ModuleSpec(name, self, is_package=True) if name == "torchvision" else None
+
+    def create_module(self, spec: ModuleSpec) -> None:
+        return None
+
+    def exec_module(self, module: ModuleType) -> None:
+        sys.meta_path.remove(self)
+        del sys.modules["torchvision"]
+        from replab.backends import torchvision_cpu
+
+        sys.modules["torchvision"] = torchvision_cpu.torchvision  # the import system takes what lies there
 
 
 _roots: list[Path] = []  # folders of users' files, whose neighbours can be imported
