@@ -16,7 +16,8 @@ def models() -> None:
     """List the models."""
     from replab.models.registry import MODELS
 
-    more = [("vit-b16", "ViT-B/16 of torchvision"), ("torchvision:NAME", "any classifier of torchvision")]
+    more = [("vit-b16", "ViT-B/16 of torchvision"), ("torchvision:NAME", "any classifier of torchvision"),
+            ("timm:NAME", "any model of timm (pip install 'replab[timm]')")]  # fmt: skip
     print_pairs([(name, MODELS.describe(name)) for name in MODELS.names()] + more)
     print("\nYour own: replab run FILE.py:FUNCTION")
 

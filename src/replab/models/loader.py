@@ -32,6 +32,12 @@ def find(model: str | Callable[..., Any], backend: Any) -> Part:
             from replab.models.pretrained import backbones
 
             return Part(model, backbones.builder(model))
+        if model.startswith("timm:"):
+            if backend.name != "torch":
+                raise ModelError(f"{model} runs on torch, got --backend {backend.name}; leave --backend out")
+            from replab.models.pretrained import of_timm
+
+            return Part(model, of_timm.builder(model))
         return Part(model, MODELS.get(model, backend.load_module))
     check(model)
     source = from_file(model, backend.load_file)

@@ -28,5 +28,5 @@ def check(model: str) -> None:
     """Refuse a name that is not registered and a file that does not exist, without importing anything."""
     if own_parts.is_file(model):
         own_parts.check(model)
-    elif model != "vit-b16" and not model.startswith(("torchvision:", own_parts.LIVE)):
+    elif model != "vit-b16" and not model.startswith(("torchvision:", "timm:", own_parts.LIVE)):
         MODELS.check(model)

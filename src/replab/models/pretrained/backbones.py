@@ -119,6 +119,10 @@ def builder(model: str) -> Callable[..., nn.Module]:
 
 def backbone(model: str) -> Backbone | None:
     """The published weights for a model, or None."""
+    if model.startswith("timm:"):
+        from replab.models.pretrained import of_timm
+
+        return of_timm.backbone(model)
     name = "resnet18" if model == "resnet18" else torchvision_name(model)
     if name is None:
         return None
@@ -147,12 +151,16 @@ def weights_folder() -> Path:
 
 def fetched(model: str) -> Path:
     """The file of a backbone's weights: there, or downloaded with a progress bar and checked."""
+    if model.startswith("timm:"):
+        from replab.models.pretrained import of_timm
+
+        return of_timm.fetched(model)
     from replab.models.pretrained.weights import digest
 
     known = backbone(model)
     if known is None:
         raise ModelError(
-            f"--pretrained knows weights for resnet18, vit-b16 and {PREFIX}NAME, not for {model};"
+            f"--pretrained knows weights for resnet18, vit-b16, {PREFIX}NAME and timm:NAME, not for {model};"
             " --weights PATH takes any"
         )
     path = weights_folder() / known.file

@@ -25,7 +25,9 @@ from replab.registry import Kind
 
 weights = Kind("weight source", "replab.models.pretrained", "weights", "--weights takes a path, or NAME:… of: {names}")
 
-PREFIXES = ("module.", "net.")  # DataParallel's, and that of a network behind its input layer
+# DataParallel's, torch.compile's, that of a network behind its input layer, and those that training scripts add
+PREFIXES = ("module.", "_orig_mod.", "net.", "model.", "backbone.", "encoder.")
+WRAPPERS = ("state_dict", "model_state_dict", "model", "net", "weights")  # keys under which scripts put a state dict
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +37,7 @@ class Weights:
     sha256: str  # of the file
     normalise: str = ""  # how the images of the run that made them were, as a recipe says it; of files not known
     classes: tuple[str, ...] = ()  # what the run told apart, likewise
+    done: tuple[str, ...] = ()  # to the names, so that they are those of the model
 
 
 @dataclass(frozen=True)
@@ -45,13 +48,15 @@ class Summary:
     new: tuple[str, ...]
     unused: tuple[str, ...]
     origin: str
+    done: tuple[str, ...] = ()
 
     def sentence(self) -> str:
         parts = [f"{len(self.loaded)} tensors loaded"]
         parts.append(f"{len(self.new)} new ({_few(self.new)})" if self.new else "none new")
         if self.unused:
             parts.append(f"{len(self.unused)} of the file not used ({_few(self.unused)})")
-        return f"weights: {', '.join(parts)}, from {self.origin}"
+        done = f" ({'; '.join(self.done)})" if self.done else ""
+        return f"weights: {', '.join(parts)}, from {self.origin}{done}"
 
 
 def read(where: str | Path) -> Weights:
@@ -88,10 +93,8 @@ def from_file(path: Path, origin: str, normalise: str = "", classes: tuple[str, 
             f"no weights at {origin}: --weights takes a .safetensors or .pth file, or the id or folder of a finished"
             " run"
         )
-    state = _safetensors(path) if path.suffix == ".safetensors" else _pickled(path)
-    prefix = _wrapping(state)
-    named = {name.removeprefix(prefix): value for name, value in state.items()}
-    return Weights(origin, named, digest(path), normalise, classes)
+    state, done = (_safetensors(path), []) if path.suffix == ".safetensors" else _pickled(path)
+    return Weights(origin, state, digest(path), normalise, classes, tuple(done))
 
 
 def _is_file(path: Path) -> bool:
@@ -123,7 +126,8 @@ def _safetensors(path: Path) -> dict[str, torch.Tensor]:
         raise ModelError(f"{path} is not a whole safetensors file ({_line(error)}); get it again") from None
 
 
-def _pickled(path: Path) -> dict[str, torch.Tensor]:
+def _pickled(path: Path) -> tuple[dict[str, torch.Tensor], list[str]]:
+    """The state dict of a file, and what was done to find it."""
     try:
         torch_file.check(path)
         with warnings.catch_warnings(action="ignore"):  # of protocols it does not know, before it refuses them
@@ -136,12 +140,15 @@ def _pickled(path: Path) -> dict[str, torch.Tensor]:
             f"{path} is refused: it is not a plain state dict, and nothing in a file is executed ({why});"
             " save the state dict alone, best as .safetensors"
         ) from None
-    for key in ("state_dict", "model"):  # how training scripts wrap it
-        if isinstance(found, dict) and isinstance(found.get(key), dict):
-            found = found[key]
+    done: list[str] = []
+    while (
+        key := next((k for k in WRAPPERS if isinstance(found, dict) and isinstance(found.get(k), dict)), None)
+    ) is not None:
+        found = found[key]
+        done.append(f"taken from {key!r} of the file")
     if not isinstance(found, dict) or not found or not all(isinstance(v, torch.Tensor) for v in found.values()):
         raise ModelError(f"{path} must hold a state dict, names with a tensor each, got {type(found).__name__}")
-    return found
+    return found, done
 
 
 def put_into(model: Any, given: Weights, may_differ: Sequence[str], name: str, anew: Sequence[str] = ()) -> Summary:
@@ -150,21 +157,48 @@ def put_into(model: Any, given: Weights, may_differ: Sequence[str], name: str, a
     prefix = _wrapping(own)
     places = {key.removeprefix(prefix): key for key in own}
     may_differ, anew = ([part.removeprefix(prefix) for part in parts] for parts in (may_differ, anew))
+    found, stripped = _stripped(given.state, places)
     fitting = {
-        k: v for k, v in given.state.items() if k in places and own[places[k]].shape == v.shape and not _below(k, anew)
+        k: v for k, v in found.items() if k in places and own[places[k]].shape == v.shape and not _below(k, anew)
     }
     new = tuple(k for k in places if k not in fitting)
-    unused = tuple(k for k in given.state if k not in fitting)
+    unused = tuple(k for k in found if k not in fitting)
     unfit = [k for k in (*new, *unused) if not _allowed(k, may_differ)]
     if unfit or not fitting:
-        shown = [_difference(k, own, places, given.state) for k in dict.fromkeys(unfit)]
+        shown = [_difference(k, own, places, found) for k in dict.fromkeys(unfit)]
         raise ModelError(
             f"the weights of {given.origin} are not those of {name}: {len(fitting)} of {len(places)} tensors fit;"
             f" {'; '.join(shown[:2])}{f' and {len(shown) - 2} more' if len(shown) > 2 else ''};"
             f" only {', '.join(may_differ)} may differ"
         )
     model.load_state_dict({**own, **{places[k]: v for k, v in fitting.items()}})
-    return Summary(tuple(fitting), new, unused, given.origin)
+    done = (*given.done, *([f"prefix {stripped!r} of its names stripped"] if stripped not in ("", "net.") else []))
+    return Summary(tuple(fitting), new, unused, given.origin, done)
+
+
+def _stripped(state: Mapping[str, Any], places: Mapping[str, str]) -> tuple[Mapping[str, Any], str]:
+    """The file's tensors by the model's names, and the prefix that was stripped: one that all have, or a known one.
+
+    A wrapper that also held other things (a loss, an old head) leaves these with their names, to be told as unused.
+    """
+
+    def without(prefix: str) -> dict[str, Any]:
+        return {k.removeprefix(prefix): v for k, v in state.items()}
+
+    shared, prefixes = _wrapping(state), [""]
+    for known in PREFIXES:
+        prefixes += [before + known for before in prefixes]
+    names = dict.fromkeys([shared, *(p for p in prefixes if any(k.startswith(p) for k in state))])
+    if (first := _first_word(state)) and first not in names:
+        names[first] = None
+    best = max(names, key=lambda prefix: sum(k in places for k in without(prefix)))
+    return without(best), best
+
+
+def _first_word(names: Iterable[str]) -> str:
+    """`word.` if all names begin with the same one."""
+    words = {name.partition(".")[0] for name in names if "." in name}
+    return f"{words.pop()}." if len(words) == 1 and all("." in name for name in names) else ""
 
 
 def _allowed(name: str, may_differ: Sequence[str]) -> bool:

@@ -141,3 +141,46 @@ def test_a_source_is_named_before_a_colon(tmp_path):
     assert weights.read(f"file:{path}").sha256 == weights.read(path).sha256
     with pytest.raises(UnknownName, match=r"no weight source named 'fil'\. Did you mean 'file'"):
         weights.read(f"fil:{path}")
+
+
+def plain_net():
+    return torch.nn.Sequential(torch.nn.Conv2d(1, 2, 3), torch.nn.Flatten(), torch.nn.Linear(8, 3))
+
+
+WRAPPED = {
+    "state_dict": (lambda s: {"state_dict": s, "epoch": 3}, "taken from 'state_dict' of the file"),
+    "net of pytorch-cifar": (lambda s: {"net": {f"module.{k}": v for k, v in s.items()}, "acc": 94.1, "epoch": 3},
+                             "taken from 'net' of the file; prefix 'module.' of its names stripped"),
+    "Lightning": (lambda s: {"state_dict": {f"model.{k}": v for k, v in s.items()}, "pytorch-lightning_version": "2"},
+                  "taken from 'state_dict' of the file; prefix 'model.' of its names stripped"),
+    "compiled and parallel": (lambda s: {f"module._orig_mod.{k}": v for k, v in s.items()},
+                              "prefix 'module._orig_mod.' of its names stripped"),
+    "any word": (lambda s: {f"classifier_net.{k}": v for k, v in s.items()},
+                 "prefix 'classifier_net.' of its names stripped"),
+    "twice": (lambda s: {"model": {"state_dict": s}},
+              "taken from 'model' of the file; taken from 'state_dict' of the file"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("how", WRAPPED)
+def test_wrapped_and_prefixed_files_load_and_say_what_was_done(tmp_path, how):
+    wrap, says = WRAPPED[how]
+    theirs, mine = plain_net(), plain_net()
+    torch.save(wrap(theirs.state_dict()), tmp_path / "theirs.pth")
+    summary = weights.put_into(mine, weights.read(tmp_path / "theirs.pth"), ("2",), "plain")
+    assert summary.sentence().endswith(f"from {tmp_path / 'theirs.pth'} ({says})")
+    assert all(torch.equal(a, b) for a, b in zip(theirs.state_dict().values(), mine.state_dict().values()))
+
+
+def test_what_else_a_wrapper_held_is_no_silent_loss(tmp_path):
+    """A loss of its own below another name: refused, and named."""
+    state = {f"model.{k}": v for k, v in plain_net().state_dict().items()} | {"loss_fn.weight": torch.ones(3)}
+    torch.save({"state_dict": state}, tmp_path / "theirs.pth")
+    with pytest.raises(ModelError, match=r"loss_fn.weight is not in the model"):
+        weights.put_into(plain_net(), weights.read(tmp_path / "theirs.pth"), ("2",), "plain")
+
+
+def test_a_plain_file_says_nothing_more(tmp_path):
+    torch.save(plain_net().state_dict(), tmp_path / "theirs.pth")
+    summary = weights.put_into(plain_net(), weights.read(tmp_path / "theirs.pth"), ("2",), "plain")
+    assert summary.done == ()
