@@ -44,7 +44,7 @@ def settle(place, name=""):
     if name in LONG:
         from replab import pipeline
 
-        pipeline.evaluate_trained = lambda *args: None
+        pipeline.evaluate_trained = lambda record, *args: record.write_json("metrics.json", {})
         report.write = lambda record: None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -42,9 +43,11 @@ def as_pixels(image: Any, channels: int, height: int, width: int, fit: str = "cr
         except (OSError, ValueError) as error:  # ValueError: a NUL in its name
             raise DataError(f"cannot read {name}: {getattr(error, 'strerror', None) or error}") from None
     try:
-        w, h = header(data)
-        if (h, w) != (height, width) and height != width:
-            raise DataError(f"{name} is {h}x{w}, and the run was made with {height}x{width} images; resize it first")
-        return decode(data, channels, None if (h, w) == (height, width) else height, fit)
+        with warnings.catch_warnings(action="ignore"):  # PIL's, about odd files: they are refused, or fine
+            w, h = header(data)
+            if (h, w) != (height, width) and height != width:
+                rule = f"{name} is {h}x{w}, and the run was made with {height}x{width} images"
+                raise DataError(f"{rule}; resize it first")
+            return decode(data, channels, None if (h, w) == (height, width) else height, fit)
     except Unreadable as error:
         raise DataError(f"{name} cannot be read: {error}") from None

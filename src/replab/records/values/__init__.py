@@ -10,6 +10,7 @@ import numpy as np
 from replab.errors import RunError
 from replab.records import journal
 from replab.records.record import Record
+from replab.records.text import visible
 from replab.records.trial import Trial
 from replab.records.values import examples, explanations
 from replab.records.values.answers import Answers, read_answers
@@ -136,7 +137,8 @@ class Values:
 
     @property
     def classes(self) -> list[str]:
-        return [str(name) for name in self.input["classes"]]
+        """For people: names from elsewhere without what a terminal or a page would obey."""
+        return [visible(name) for name in self.input["classes"]]
 
     @property
     def task(self) -> str:
