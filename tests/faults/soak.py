@@ -54,7 +54,8 @@ def attempt(place, number, full_at):
 
     torch.set_num_threads(1)
     report.draw = lambda values: []
-    interruption.listen()
+    listening = interruption.listening()
+    listening.__enter__()
     if full_at:
         from injector import Injector
 

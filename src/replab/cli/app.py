@@ -146,9 +146,9 @@ def replab(
 
 def main() -> None:
     """Errors that a user can fix are one line, with exit code 2; Ctrl-C and SIGTERM leave a run that can be resumed."""
-    interruption.listen()
     try:
-        code = app(prog_name="replab", standalone_mode=False)
+        with interruption.listening():
+            code = app(prog_name="replab", standalone_mode=False)
     except ReplabError as error:
         refuse(str(error))
     except UsageError as error:

@@ -23,11 +23,17 @@ _received: list[str] = []
 _steps = 0  # epochs that are under way: a request waits for the end of their step
 
 
-def listen() -> None:
-    """Heed the signals from now on. One that this process was started to ignore, as under nohup, stays ignored."""
-    for name in SIGNALS:
-        if (number := getattr(signal, name, None)) is not None and signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, _hear)
+@contextlib.contextmanager
+def listening() -> Iterator[None]:
+    """Heed the signals for a while. One that this process was started to ignore, as under nohup, stays ignored."""
+    numbers = [getattr(signal, name) for name in SIGNALS if hasattr(signal, name)]
+    heeded = [number for number in numbers if signal.getsignal(number) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, _hear) for number in heeded}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def received() -> str:

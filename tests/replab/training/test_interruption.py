@@ -172,10 +172,8 @@ def is_child(pid, parent):
 
 
 def test_a_signal_that_is_ignored_stays_so():
-    before = {name: signal.getsignal(getattr(signal, name)) for name in interruption.SIGNALS}
-    try:
-        signal.signal(signal.SIGHUP, signal.SIG_IGN)
-        interruption.listen()
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    with interruption.listening():
         assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
         with pytest.raises(interruption.Terminated):
             signal.raise_signal(signal.SIGTERM)
@@ -186,6 +184,5 @@ def test_a_signal_that_is_ignored_stays_so():
                 interruption.heed()
             with pytest.raises(interruption.Terminated):
                 signal.raise_signal(signal.SIGUSR1)  # and a second one does not
-    finally:
-        for name, handler in before.items():
-            signal.signal(getattr(signal, name), handler)
+    signal.signal(signal.SIGHUP, before)
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
