@@ -33,6 +33,7 @@ ROOMS = [
     ("api",),
     ("several",),
     ("classifier",),
+    ("race",),
     ("__init__",),  # `import replab`: the names of the api
     ("replication",),
     ("web",),

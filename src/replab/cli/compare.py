@@ -106,3 +106,32 @@ def sweep(
         print(f"\n{name}  {run.folder}")
         print_pairs([(k, f"{v:.6g}") for k, v in run.metrics.items()])
     print(f"\nfigure: {out}")
+
+
+@app.command(rich_help_panel=RUN)
+def best(
+    data: Annotated[str, typer.Option("--data", "-d", help="name of a data set, or a folder or zip of images",
+                                      autocompletion=names.datasets)] = "digits",
+    budget: Annotated[str, typer.Option(metavar="TIME", help="for the race and the winner together: 10m, 1h")] = "10m",
+    models: Annotated[str, typer.Option(metavar="A,B", help="only these; by default every classifier")] = "",
+    per_class: Annotated[int | None, typer.Option(metavar="N", help="most training images per class")] = None,
+    size: Annotated[int | None, typer.Option(metavar="N", help="resize the images to squares of this side")] = None,
+    seed: Annotated[int, typer.Option(metavar="N", help="decides every random draw")] = 3407,
+    quiet: Quiet = False,
+    log_level: LogLevel = None,
+    runs: Runs = None,
+) -> None:  # fmt: skip
+    """Race the classifiers on validation images within a time, and train the winner. The same command resumes it."""
+    from replab.settings.text import parse_seconds
+
+    seconds = parse_seconds(budget)
+    settings = {"per_class": per_class, "size": size}
+    given = {key: value for key, value in settings.items() if value is not None}
+    from replab import race
+
+    wanted = [word.strip() for word in models.split(",") if word.strip()]
+    events = shown(quiet, log_level)
+    folder, run = race.best(data, seconds, models=wanted, seed=seed, runs=runs, events=events, **given)
+    if not quiet:
+        print((folder / "race.md").read_text(encoding="utf-8"))
+        print(f"race: {folder}\nrun: {run.folder}")

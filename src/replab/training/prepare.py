@@ -57,7 +57,7 @@ def prepare(
     device = backends.pick_device(recipe.device, recipe.backend)
     source = loader.find(model if model is not None else recipe.model, backend)
     own = own_parts.load(recipe, backend, parts or {})
-    data = _loaded(recipe) if data is None else data
+    data = images_of(recipe) if data is None else data
     task = tasks.make(recipe, data.spec, backend.lib, source.function, own)
     recipe = by_rule(recipe, data, task)
     steps = parse((*recipe.augment, *recipe.augmented_copy.split(",")), own)
@@ -89,7 +89,7 @@ def by_rule(recipe: Recipe, data: Dataset, task: Any) -> Recipe:
     return recipe.replace(**changes)
 
 
-def _loaded(recipe: Recipe) -> Dataset:
+def images_of(recipe: Recipe) -> Dataset:
     data = load(
         recipe.data, size=recipe.size, seed=recipe.seed, limit=recipe.limit, classes=recipe.classes,
         per_class=recipe.per_class, fit=recipe.fit, skip_broken=recipe.skip_broken,
