@@ -64,15 +64,22 @@ def look(data: Dataset) -> Look:
 def compare_halves(data: Dataset) -> dict[str, float]:
     """What an audit wants to know of training and test images together, noted when a run begins."""
     train, test = data.train, data.test
-    few, tested = (
-        np.asarray(images.take(2000, seed=0).pixels) for images in (train, test)
-    )  # the first may be of one class
+    # drawn: the first ones may be of one class
+    (mean, std), (tested, _) = (brightness(np.asarray(i.take(2000, seed=0).pixels)) for i in (train, test))
     return {
         "shared_images": shared_images(train, test),
-        "train_pixel_mean": float(few.mean()),
-        "test_pixel_mean": float(tested.mean()),
-        "train_pixel_std": float(few.std()),
+        "train_pixel_mean": mean,
+        "test_pixel_mean": tested,
+        "train_pixel_std": std,
     }
+
+
+def brightness(pixels: np.ndarray) -> tuple[float, float]:
+    """(mean, standard deviation) of bytes, from how often each value is there: NumPy's own takes 8 bytes per pixel."""
+    counts = sum(np.bincount(one.ravel(), minlength=256) for one in pixels)
+    values = np.arange(256)
+    mean = float(counts @ values / counts.sum())
+    return mean, float(np.sqrt(counts @ (values - mean) ** 2 / counts.sum()))
 
 
 def shared_images(train: Images, test: Images) -> int:

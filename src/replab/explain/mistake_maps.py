@@ -16,7 +16,7 @@ from replab.explain import attention_maps, maps
 from replab.records.values.answers import log_softmax
 
 SIDE = 14  # pixels of a map: it is smooth
-BATCH = 64
+PIXELS = 2**16  # at once: a gradient keeps every layer's values
 COSTS = {"Grad-CAM": 3, "attention rollout": 1, "occlusion": 37}  # forward passes of one map, about
 PASSES = 2  # over the test images
 
@@ -53,8 +53,8 @@ def kind(model: nn.Module, x: torch.Tensor) -> str:
 def some_maps(name: str, model: nn.Module, x: torch.Tensor, targets: np.ndarray) -> list[np.ndarray]:
     """One map (h, w) per image."""
     if name == "Grad-CAM":
-        parts = range(0, len(x), BATCH)
-        cams = [grad_cams(model, x[i : i + BATCH], targets[i : i + BATCH]) for i in parts]
+        few = max(1, PIXELS // (x.shape[2] * x.shape[3]))
+        cams = [grad_cams(model, x[i : i + few], targets[i : i + few]) for i in range(0, len(x), few)]
         return [one for part in cams if part is not None for one in part]
     if name == "occlusion":
         return [maps.occlusion(model, one[None], int(target)) for one, target in zip(x, targets)]

@@ -71,7 +71,7 @@ def structure(name: str, image: ImageSpec, **parameters) -> Structure:
 
 @pytest.mark.parametrize("name", MODELS.names())
 def test_every_model_gives_a_whole_table_and_a_connected_chart(name):
-    image = MNIST if name in ("conv2", "lenet", "vit-mnist") else SMALL
+    image = MNIST if name in ("airbench94", "conv2", "lenet", "vit-mnist") else SMALL
     model = MODELS.get(name)(image)
     found = trace(model, image)
     assert found.parameters == sum(parameter.numel() for parameter in model.parameters())

@@ -22,7 +22,7 @@ HIDDEN = 512  # of an MLP head
 DECAY = [1e-5, 10.0]  # searched, of logistic regression
 NEIGHBOURS = [1, 50]  # searched, of k-NN
 ITERATIONS = 2000
-TOLERANCE = 1e-6  # largest entry of the gradient at which logistic regression has converged
+TOLERANCE = 1e-5  # largest entry of the gradient at which logistic regression has converged
 
 
 class Logistic(nn.Linear):
@@ -44,7 +44,7 @@ class Logistic(nn.Linear):
                 parameter.zero_()
         logs: dict[str, torch.Tensor] = {}
         steps = 0
-        for dtype, tolerance, change in ((torch.float32, 10 * TOLERANCE, 1e-9), (torch.float64, TOLERANCE, 0.0)):
+        for dtype, tolerance, change in ((torch.float32, TOLERANCE, 1e-9), (torch.float64, TOLERANCE, 0.0)):
             self.to(dtype)
             rows = SimpleNamespace(x=exact.to(dtype), y=torch.from_numpy(y), target=None)
             optimizer = as_is(torch.optim.LBFGS)(
