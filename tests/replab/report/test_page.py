@@ -150,3 +150,12 @@ def test_a_run_without_examples_shows_its_mistakes(a_run):
     write(a_run.record)
     items = page_of(a_run).data["examples"]["items"]
     assert sorted(item[0] for item in items) == sorted(a_run.predictions["mistake_index"])
+
+
+def test_test_images_that_were_evaluated_once_are_one_point():
+    rows = [{"epoch": 1, "train_loss": 2.0}, {"epoch": 2, "train_loss": 1.0}]
+    (chart,) = charts.curves(rows, {"loss": 1.5, "accuracy": 0.5})
+    assert [series["name"] for series in chart["series"]] == ["train", "test, at the end"]
+    assert chart["series"][1]["points"] == [(2.0, 1.5)]
+    (chart,) = charts.curves([{**row, "test_loss": 3.0} for row in rows], {"loss": 1.5})
+    assert [series["name"] for series in chart["series"]] == ["train", "test"]

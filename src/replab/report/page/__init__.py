@@ -32,7 +32,7 @@ def content(values: Values, figures: Sequence[str]) -> dict[str, Any]:
     answers = values.answers if values.record.has("predictions.npz") else None
     names = [visible(name)[:NAME] for name in values.classes]
     inside, outside = embedded(values, figures)
-    data: dict[str, Any] = {"curves": charts.curves(values.epochs), "frames": pictures.frames(values)}
+    data: dict[str, Any] = {"curves": charts.curves(values.epochs, values.metrics), "frames": pictures.frames(values)}
     data["search"] = charts.search(values.trials, values.chosen_trial)
     data |= {"reconstructions": pictures.reconstructions(values), "walks": pictures.walks(values)}
     if values.facts.get("layers"):

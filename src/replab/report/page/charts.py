@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from replab.records.trial import Trial
@@ -14,8 +15,11 @@ POINTS = 1000  # of a line: more cannot be told apart
 TRIALS = 1000  # of a search
 
 
-def curves(rows: Sequence[Mapping[str, Any]]) -> list[Chart]:
-    """One chart per family of metrics, as in the figure: loss, accuracy, MSE, KL …"""
+def curves(rows: Sequence[Mapping[str, Any]], final: Mapping[str, Any] = MappingProxyType({})) -> list[Chart]:
+    """One chart per family of metrics, as in the figure: loss, accuracy, MSE, KL …
+
+    `final`: the metrics of the end. Where no epoch's test images were evaluated, they are the one test point.
+    """
     from replab.figures.curves import NAMES, families_of, split_of
 
     charts = []
@@ -27,6 +31,10 @@ def curves(rows: Sequence[Mapping[str, Any]]) -> list[Chart]:
             place = parts.index(part) if len(parts) > 1 else int(split == "train")
             points = line(rows, name, 100 if family == "accuracy" else 1)
             series.append({"name": text, "colour": place, "dashed": split == "train", "points": points})
+        end = finite(final.get(family), 100 if family == "accuracy" else 1)
+        if end is not None and not any(name.startswith("test") for name in names):
+            at_end = (float(rows[-1].get("epoch", len(rows))), end)
+            series.append({"name": "test, at the end", "colour": 0, "dashed": False, "points": [at_end]})
         unit = "%" if family == "accuracy" else ""
         charts.append({"title": NAMES.get(family, family), "x": "epoch", "unit": unit, "series": series})
     return charts
