@@ -30,6 +30,7 @@ NOT_RUN = next(row for row in KNOWN.rows.values() if row.not_run)
 def tiny(monkeypatch):
     monkeypatch.setattr(setup, "load", load)
     monkeypatch.setattr("replab.data.source.check", lambda name: None)  # the published names are tiny sets here
+    monkeypatch.setattr("replab.data.source.check_reachable", lambda name: None)
     monkeypatch.setattr(report, "draw", lambda record: [])  # pictures have their own tests
 
 

@@ -8,7 +8,7 @@ from replab.records.trial import Trial
 from replab.search.engines.base import Job
 from replab.search.engines.in_process import InProcess
 from replab.search.halving import SPAN, candidates, next_round, winner
-from replab.search.one_trial import one_trial
+from replab.search.one_trial import Trials, one_trial
 from replab.search.trials import search
 from replab.settings.length import epochs_for, rungs
 from replab.settings.recipe import Recipe
@@ -90,11 +90,11 @@ def loss(recipe, events):
 
 
 def test_a_search_finds_the_rate_and_an_interrupted_one_goes_on_the_same():
-    whole = [done.trial for done in search(RECIPE, InProcess(RECIPE, loss), [], centre=1e-3)]
+    whole = [done.result for done in search(RECIPE, InProcess(Trials(RECIPE, loss)), [], centre=1e-3)]
     assert [len(t.losses) for t in whole] == [2] * 8 + [4] * 4 + [8] * 2
     assert winner(whole)[0].params["lr"] == min((t.params["lr"] for t in whole), key=lambda lr: abs(lr - 2e-3))
     for cut in (3, 8, 9, 13):
-        rest = [done.trial for done in search(RECIPE, InProcess(RECIPE, loss), whole[:cut], centre=1e-3)]
+        rest = [done.result for done in search(RECIPE, InProcess(Trials(RECIPE, loss)), whole[:cut], centre=1e-3)]
         assert whole[:cut] + rest == whole
 
 
