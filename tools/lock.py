@@ -23,7 +23,7 @@ import zipfile
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from packaging.markers import default_environment
 from packaging.requirements import Requirement
@@ -133,7 +133,7 @@ def requirements(name: str, files: list[File]) -> list[Requirement]:
 
 def wanted(needed: Requirement, extras: Iterable[str] = ()) -> bool:
     """On Linux, with a Python of ours, where its package is asked for with these extras."""
-    here = {**default_environment(), **LINUX}
+    here: dict[str, Any] = {**default_environment(), **LINUX}
     return needed.marker is None or any(
         needed.marker.evaluate({**here, "python_version": p, "python_full_version": f"{p}.0", "extra": extra})
         for p in PYTHONS
@@ -165,7 +165,7 @@ def locked(first: list[Requirement], pins: dict[str, str]) -> dict[str, tuple[Ve
 
 def main() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    pins = {}
+    pins: dict[str, str] = {}
     for line in (ROOT / "constraints.txt").read_text().splitlines():
         if match := re.fullmatch(r"([A-Za-z0-9._-]+)==([^\s;#]+).*", line):
             pins[canonicalize_name(match[1])] = match[2]

@@ -47,7 +47,7 @@ def check(file: IO[bytes]) -> None:
                 raise ValueError(f"place {arg} of the memo is empty")
             stack.append(memo[arg])
         elif name in _PUT:
-            place = len(memo) if name == "MEMOIZE" else arg
+            place: int = len(memo) if arg is None else arg  # MEMOIZE names none
             if place > MOST_MEMO:
                 raise TooCostly(f"a pickle may remember {MOST_MEMO:,} values, but this one claims place {place:,}")
             memo[place] = _top(stack)

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from replab import files
-from replab.errors import RunError
+from replab.errors import FileError, RunError
 from replab.records import checkpoint
 from replab.records.folder import RunFolder
 from replab.records.trial import Trial
@@ -50,13 +50,13 @@ class Record(RunFolder):
             runs.mkdir(parents=True, exist_ok=True)
             sweep(runs)
             folder = _own_folder(runs, name)
-            files.sync_folder(runs)  # its name, too, has to survive a power cut
         except OSError as error:
             raise RunError(
                 f"cannot write runs to {runs}: {error.strerror or error}; --runs FOLDER names another"
             ) from None
         record = cls(folder)
         try:
+            _sync(runs)  # its name, too, has to survive a power cut
             record.write_text("recipe.toml", recipe.to_toml())
             for file, text in (texts or {}).items():
                 record.write_text(file, text)
@@ -176,6 +176,13 @@ def sweep(runs: Path, older: float = ABANDONED) -> None:
             begun = re.fullmatch(r"\d{8}-\d{6}-.+", folder.name) and folder.is_dir() and not folder.is_symlink()
             if begun and time.time() - folder.stat().st_mtime >= older and _is_stillborn(folder):
                 shutil.rmtree(folder)
+
+
+def _sync(folder: Path) -> None:
+    try:
+        files.sync_folder(folder)
+    except OSError as error:
+        raise FileError(f"cannot write {folder}: {files.reason(error, folder)}") from None
 
 
 def _is_stillborn(folder: Path) -> bool:
