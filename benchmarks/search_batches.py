@@ -3,7 +3,7 @@
     python benchmarks/search_batches.py                    cnn on digits, batches of 1, 2, 4 and 8, three seeds
 
 A batch knows only the trials of earlier batches: of 20 trials, a search by eights asks twice with what it knows. Each
-run searches the rate and the epochs, then trains; nothing else differs.
+run searches the rate and the epochs by the protocol `notes`, then trains; nothing else differs.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import tempfile
 from statistics import mean, stdev
 
 from replab import api
+from replab.settings.recipe import Recipe
 
 
 def main() -> None:
@@ -31,8 +32,8 @@ def main() -> None:
         for seed in range(3407, 3407 + args.seeds):
             with tempfile.TemporaryDirectory() as runs:
                 run = api.run(
-                    args.model, args.data, limit=args.images, seed=seed, runs=runs, quiet=True, workers=args.workers,
-                    search={"trials": args.trials, "batch": batch, "threads": 1},
+                    args.model, args.data, recipe=Recipe.of_protocol("notes"), limit=args.images, seed=seed, runs=runs,
+                    quiet=True, workers=args.workers, search={"trials": args.trials, "batch": batch, "threads": 1},
                 )  # fmt: skip
                 trials = run.record.trials()
                 losses.append(min(trial.value for trial in trials if trial.value is not None))
