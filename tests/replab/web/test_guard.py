@@ -19,10 +19,11 @@ HOST = "127.0.0.1:8265"
 class Client:
     """Requests to the page, without a network. The path is sent as it is written, dots and all."""
 
-    def __init__(self, runs: Path, hosts=frozenset({HOST, "localhost:8265"}), token="secret"):
-        self.app = application(Site(runs, runs / "no-results"), hosts, token)
+    def __init__(self, runs: Path, hosts=frozenset({HOST, "localhost:8265"}), token="secret", may_start=True):
+        self.site = Site(runs, runs / "no-results", may_start=may_start)
+        self.app = application(self.site, hosts, token)
 
-    def __call__(self, path: str, method: str = "GET", **headers: str) -> httpx.Response:
+    def __call__(self, path: str, method: str = "GET", body: bytes = b"", **headers: str) -> httpx.Response:
         sent = {"host": HOST, **{k.replace("_", "-"): v for k, v in headers.items()}}
         plain, _, query = path.partition("?")
         scope = {
@@ -34,7 +35,7 @@ class Client:
         answers: list = []
 
         async def receive():
-            return {"type": "http.request", "body": b"", "more_body": False}
+            return {"type": "http.request", "body": body, "more_body": False}
 
         async def send(message):
             answers.append(message)
@@ -89,6 +90,59 @@ def test_nothing_changes_without_the_token(client, method):
     assert client("/", method).status_code == 403
     assert client("/", method, x_replab_token="guess").status_code == 403
     assert client("/", method, x_replab_token="secret").status_code == 405  # passed, and there is nothing to change
+
+
+ACTS = (
+    "/runs/{id}/predict", "/runs/{id}/maps", "/runs/{id}/walk", "/runs/{id}/points", "/runs/{id}/stop",
+    "/runs/{id}/resume", "/start", "/start/cost", "/models/cnn", "/data/digits",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("path", ACTS)
+def test_what_acts_needs_a_post_and_the_token(client, a_run, monkeypatch, path):
+    """And nothing of it happens before."""
+    for place in ("workshop", "jobs"):
+        monkeypatch.setattr(client.site.actions, place, None)
+    path = path.replace("{id}", a_run.id)
+    assert client(path, "POST").status_code == 403
+    assert client(path, "POST", x_replab_token="").status_code == 403
+    assert client(path, "POST", x_replab_token="secret", origin="http://evil.example").status_code == 403
+    assert client(path, "POST", x_replab_token="secret", host="evil.example").status_code == 421
+    assert client(path).status_code == (200 if path == "/start" else 405)
+
+
+def test_the_token_is_handed_to_whoever_has_it_alone(client):
+    assert "replab-token" not in client("/start").text
+    assert "replab-token" not in client("/start?token=guess").text
+    first = client("/start?token=secret")
+    assert 'content="secret"' in first.text
+    cookie = first.headers["set-cookie"]
+    assert cookie.startswith("replab-token-8265=secret; HttpOnly; SameSite=Strict")
+    assert 'content="secret"' in client("/start", cookie=cookie.partition(";")[0]).text
+
+
+def test_a_request_of_no_told_length_is_cut_off(client, a_run):
+    answer = client(f"/runs/{a_run.id}/predict", "POST", bytes(16_000_001), x_replab_token="secret")
+    assert answer.status_code == 413
+    assert "16,000,000" in answer.json()["error"]
+    assert client("/start", "POST", content_length="99999999", x_replab_token="secret").status_code == 413
+    assert client("/start", "POST", content_length="-1", x_replab_token="secret").status_code == 413
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"[1]", b'{"model": 1}', b'{"model": "../x.py:f"}', b"[" * 100_000])
+def test_a_spoilt_form_is_refused(client, body):
+    answer = client("/start", "POST", body, x_replab_token="secret")
+    assert answer.status_code == 409
+    assert answer.json()["error"]
+
+
+def test_over_the_network_nothing_is_started(a_run):
+    client = Client(a_run.folder.parent, hosts=None, token="long-secret", may_start=False)
+    sent = {"x_replab_token": "long-secret"}
+    for path in ("/start", "/start/cost", f"/runs/{a_run.id}/stop", f"/runs/{a_run.id}/resume"):
+        answer = client(f"{path}?token=long-secret", "POST", b'{"model": "cnn"}', **sent)
+        assert answer.status_code == 409
+        assert "not over the network" in answer.json()["error"]
 
 
 @pytest.mark.parametrize(

@@ -77,6 +77,18 @@ def test_a_form_is_checked_as_the_command_line_is(tmp_path):
             forms.wanted(wrong, str(tmp_path))
 
 
+def test_the_cost_is_said_and_nothing_is_written(replab, tmp_path, monkeypatch):
+    monkeypatch.setenv("REPLAB_RUNS", str(tmp_path / "runs"))
+    code, out, _ = replab("cost", "mlp", "--limit", "60", "--lr", "1e-3", "--epochs", "7")
+    assert code == 0
+    assert out.startswith("cost: ")
+    assert "(7 epochs)" in out
+    assert not (tmp_path / "runs").exists()
+    code, _, err = replab("cost", "mpl")
+    assert code == 2
+    assert "Did you mean 'mlp'" in err
+
+
 def test_only_what_was_started_here_is_stopped(a_run):
     with pytest.raises(ReplabError, match="was not started here"):
         Jobs(a_run.folder.parent).stop(a_run.id)
