@@ -19,7 +19,7 @@ import torch
 
 from replab.backends import torch_file
 from replab.errors import RecipeError
-from replab.registry import folder_of
+from replab.registry import folder_of, module_file
 
 
 @dataclass(frozen=True)
@@ -85,6 +85,8 @@ def get(name: str, precision: str = "auto") -> Backend:
 
     def load_module(name: str) -> ModuleType:
         package, _, stem = name.rpartition(".")
+        if not name.startswith("replab."):  # of a plugin
+            return import_as_torch(module_file(name), package or None)
         return import_as_torch(folder_of(package) / f"{stem}.py", "replab.models")  # its parts are on mytorch too
 
     return Backend("mytorch", mytorch, lambda t: mytorch.from_numpy(t.numpy()), load_module, import_as_torch)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,6 +18,7 @@ from replab.errors import ReplabError, UnknownName
 from replab.records.events import Events, Folder
 from replab.records.terminal import LEVELS, Lines, watchers
 from replab.records.text import visible
+from replab.registry import PluginSkipped
 from replab.training import interruption
 
 RUN, LOOK, RESULTS, PUBLISHED = "Run", "Look before you run", "Use the results", "Published experiments"
@@ -146,6 +149,7 @@ def replab(
 
 def main() -> None:
     """Errors that a user can fix are one line, with exit code 2; Ctrl-C and SIGTERM leave a run that can be resumed."""
+    warnings.showwarning = partial(show_warning, warnings.showwarning)
     try:
         with interruption.listening():
             code = app(prog_name="replab", standalone_mode=False)
@@ -168,6 +172,14 @@ def main() -> None:
         print(f"\nreplab: interrupted{how_to_resume()}", file=sys.stderr)
     if code:
         sys.exit(code)
+
+
+def show_warning(usual: Any, message: Any, category: Any, *where: Any, **more: Any) -> None:
+    """A plugin that is skipped is said in one line; other warnings as ever."""
+    if issubclass(category, PluginSkipped):
+        print(f"replab: {message}", file=sys.stderr)
+    else:
+        usual(message, category, *where, **more)
 
 
 def refuse(message: str) -> None:

@@ -15,7 +15,7 @@ from replab.errors import DataError
 from replab.registry import Kind
 
 # called with size (None, or the side to resize to) and seed (for what the source draws); gives all images
-source = Kind("data set", "replab.data.sources", "source", "replab datasets lists all; a path works too")
+source = Kind("data set", "replab.data.sources", "source", "replab datasets lists all; a path works too", "replab.data")
 
 LIVE = "python:"  # how a recipe names data that was handed in as an object
 HUB = "hf:"  # and one of the Hugging Face hub, or a folder that save_to_disk made

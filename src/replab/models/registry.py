@@ -10,7 +10,7 @@ from pathlib import Path
 from replab.registry import Kind, folder_of
 from replab.settings import own_parts
 
-MODELS = Kind("model", "replab.models.zoo", "register", "replab models lists all")
+MODELS = Kind("model", "replab.models.zoo", "register", "replab models lists all", group="replab.models")
 
 
 def register(build=None, *, task: str = "classify"):  # type: ignore[no-untyped-def]

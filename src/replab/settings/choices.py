@@ -11,7 +11,7 @@ Choices = tuple["str | Kind", ...]  # names, and kinds whose names belong to the
 optimizer = Kind("optimizer", "replab.training.optimizers", "optimizer", "known: {names}")
 schedule = Kind("schedule", "replab.training", "schedule", "known: {names}")
 augmentation = Kind("augmentation", "replab.data.augment", "augmentation", "known: {names}")
-task = Kind("task", "replab.tasks", "task", "known: {names}")
+task = Kind("task", "replab.tasks", "task", "known: {names}", "replab.tasks")
 loss = Kind("loss", "replab.tasks.losses", "loss", "known: {names}")
 metric = Kind("metric", "replab.tasks.metrics", "metric", "known: {names}")
 

@@ -242,5 +242,5 @@ def test_packs_come_by_entry_point(monkeypatch, tmp_path):
     (tmp_path / "their_packs" / "mine.toml").write_text(OWN)
     monkeypatch.syspath_prepend(tmp_path)
     point = EntryPoint("theirs", "their_packs", "replab.packs")
-    monkeypatch.setattr(packs, "entry_points", lambda group: [point])
+    monkeypatch.setattr(packs, "plugins", lambda group: [point])
     assert "mine/mlp" in packs.published.__wrapped__().rows

@@ -11,7 +11,7 @@ from torch import nn
 
 from replab.data.images import ImageSpec
 from replab.errors import ModelError, UnknownName
-from replab.models.pretrained.backbones import Backbone, BehindInput, Input
+from replab.models.pretrained.input_layer import Backbone, BehindInput, Input
 
 PREFIX = "timm:"
 FILE = "model.safetensors"  # of a model's repository on the Hugging Face hub

@@ -13,7 +13,7 @@ from replab.errors import ReplabError
 from replab.records.events import Event, Events
 from replab.registry import Kind
 
-tracker = Kind("tracker", "replab.records.trackers", "tracker", "known: {names}")
+tracker = Kind("tracker", "replab.records.trackers", "tracker", "known: {names}", "replab.trackers")
 
 
 class Tracker:

@@ -17,13 +17,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from fnmatch import fnmatchcase
 from functools import cache
-from importlib.metadata import entry_points
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from replab import files as local
 from replab.errors import RecipeError, UnknownName
+from replab.registry import plugins, skip
 from replab.replication.measures import MEASURES
 from replab.settings.recipe import Recipe
 
@@ -111,8 +111,13 @@ class Published:
 def published() -> Published:
     """Every pack of this folder, and of installed packages with an entry point `replab.packs`, by name."""
     texts = {path.stem: path.read_text(encoding="utf-8") for path in sorted(FOLDER.glob("*.toml"))}
-    for point in entry_points(group="replab.packs"):
-        for file in sorted(files(point.module).iterdir(), key=lambda file: file.name):
+    for point in plugins("replab.packs"):
+        try:
+            theirs = sorted((file for file in files(point.module).iterdir()), key=lambda file: file.name)
+        except Exception as error:  # whatever a package of somebody else's may raise
+            skip(point, f"{type(error).__name__}: {' '.join(str(error).split())[:200]}")
+            continue
+        for file in theirs:
             if file.name.endswith(".toml"):
                 texts.setdefault(file.name.removesuffix(".toml"), file.read_text(encoding="utf-8"))
     return parse(texts)
