@@ -15,14 +15,20 @@ from replab.records.text import visible
 
 
 @app.command(rich_help_panel=RESULTS)
-def report(run: RunName, runs: Runs = None) -> None:
+def report(
+    run: RunName,
+    theme: Annotated[str, typer.Option(metavar="THEME", help="figures for light or dark pages")] = "light",
+    runs: Runs = None,
+) -> None:
     """Write the report and figures of a run again, and print it."""
+    if theme not in ("light", "dark"):
+        raise RunError(f"--theme must be light or dark, got {theme!r}")
     from replab import api
     from replab.report.write import write
 
     loaded = api.load_run(run, runs)
     try:
-        write(loaded.record)
+        write(loaded.record, theme)
         print_report(loaded, quiet=False)
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError, ZeroDivisionError) as error:
         raise RunError(  # of other types, or sizes, than replab writes

@@ -53,16 +53,24 @@ def view(
 @app.command(rich_help_panel=PUBLISHED)
 def ledger(
     html: Annotated[Path | None, typer.Option("--html", metavar="FILE", help="write it as one page instead")] = None,
+    figure: Annotated[
+        Path | None, typer.Option("--figure", metavar="FILE", help="draw it; FILE-dark is for dark pages")
+    ] = None,
     results: Annotated[Path, typer.Option(metavar="FOLDER", help="folder of the ledger")] = Path("results"),
 ) -> None:
     """Show what was published beside what was measured, and the verdict on each."""
     from replab.replication import results as folder
     from replab.replication.packs import published
 
-    if html is None:
+    if figure is not None:
+        from replab.replication import dots
+
+        print("written: " + ", ".join(map(str, dots.write(results, figure))))
+    if html is None and figure is None:
         from replab.cli.replicate import print_ledger
 
         print_ledger(published(), folder.read(folder.to_show(results), lambda line: print(line, file=sys.stderr)), None)
+    if html is None:
         return
     from replab import files
     from replab.web.published import page

@@ -32,7 +32,7 @@ def explained(values: Values) -> Figure | None:
         [e.maps for e in shown],
         [e.scores for e in shown],
         [_answer(values, e.label, e.target) for e in shown],
-        title="what the answer rests on: the most confident right and wrong ones",
+        title="what the answer rests on",
     )
 
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from matplotlib.axes import Axes
-from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch
 
@@ -22,6 +21,8 @@ WIDE, TALL, PITCH = 3.7, 0.42, 0.74  # a box, and from one box to the next; inch
 LONGEST = 14  # boxes in a column
 MOST = 98  # boxes of a figure: seven columns
 MARGIN, BETWEEN = 0.75, 1.1  # left of the first column (where ×N stands), between columns
+GAP, JOIN = 0.1, 0.14  # between boxes of one row; below them, until their lines meet
+LETTER, SMALLEST = 0.0086, 5  # inches of a letter per point of its size; points that can still be read
 PERIOD = 12  # the longest pattern that is looked for
 
 
@@ -35,11 +36,12 @@ class Box:
     shape: tuple | None
     parameters: int
     macs: int
+    beside: tuple[Box, ...] = ()  # layers called on the same tensors, drawn in the same row
 
     def like(self, other: Box) -> bool:
         mine, theirs = (
-            (self.kinds, self.description, self.shape),
-            (other.kinds, other.description, other.shape),
+            (self.kinds, self.description, self.shape, len(self.beside)),
+            (other.kinds, other.description, other.shape, len(other.beside)),
         )
         return mine == theirs
 
@@ -97,8 +99,15 @@ def draw_structure(layers: Sequence, title: str = "", image: Sequence[int] | Non
         for group in column:
             top = y
             for box in group.boxes:
-                arrow(ax, x + WIDE / 2, y - (PITCH - TALL), y, shape)
-                draw_box(ax, x, y, box, parameters)
+                row = (box, *box.beside)
+                wide = (WIDE - GAP * (len(row) - 1)) / len(row)
+                middles = [x + place * (wide + GAP) + wide / 2 for place in range(len(row))]
+                arrow(ax, x + WIDE / 2, y - (PITCH - TALL), y, shape, middles)
+                for middle, one in zip(middles, row):
+                    draw_box(ax, middle - wide / 2, y, one, parameters, wide)
+                    ax.plot(
+                        [middle, x + WIDE / 2], [y + TALL, y + TALL + JOIN], color=style.GREY, linewidth=1, zorder=0
+                    )
                 shape = box.shape
                 y += PITCH
             if group.times > 1:
@@ -140,7 +149,17 @@ def boxes_of(layers: Sequence) -> list[Box]:
     for layer in layers:
         kind, shape = str(field(layer, "kind", "type")), field(layer, "shape", "output")
         parameters, macs = int(field(layer, "parameters") or 0), int(field(layer, "macs") or 0)
-        if boxes and shape == boxes[-1].shape and ("Norm" in kind or (not parameters and "Pool" not in kind)):
+        if boxes and field(layer, "beside") and field(layer, "beside") == boxes[-1].name:
+            other = Box(
+                str(field(layer, "name")), (kind,), str(field(layer, "description") or ""), shape, parameters, macs
+            )
+            boxes[-1] = replace(boxes[-1], beside=(*boxes[-1].beside, other))
+        elif (
+            boxes
+            and not boxes[-1].beside
+            and shape == boxes[-1].shape
+            and ("Norm" in kind or (not parameters and "Pool" not in kind))
+        ):
             last = boxes[-1]
             boxes[-1] = Box(
                 last.name,
@@ -208,12 +227,12 @@ def arrange(groups: Sequence[Group]) -> list[list[Group]]:
     return columns
 
 
-def draw_box(ax: Axes, x: float, y: float, box: Box, total: int) -> None:
+def draw_box(ax: Axes, x: float, y: float, box: Box, total: int, wide: float = WIDE) -> None:
     """Kinds in the first line; name, parameters and multiply-adds in the second."""
     share = box.parameters / total if total else 0.0
     patch = FancyBboxPatch(
         (x, y),
-        WIDE,
+        wide,
         TALL,
         boxstyle="round,pad=0,rounding_size=0.06",
         facecolor=tint(share),
@@ -221,22 +240,37 @@ def draw_box(ax: Axes, x: float, y: float, box: Box, total: int) -> None:
         linewidth=0.8,
     )
     ax.add_patch(patch)
-    middle = x + WIDE / 2
-    first = style.short(" · ".join([f"{box.kinds[0]} {box.description}".strip(), *box.kinds[1:]]), 54)
+    middle = x + wide / 2
+    first = " · ".join([f"{box.kinds[0]} {box.description}".strip(), *box.kinds[1:]])
     words = [style.short(box.name, 26)] if box.name else []
     if box.parameters:
         words.append(f"{box.parameters:,}" + (f" ({100 * share:.1f} %)" if share >= 0.0005 else ""))
     if box.macs:
         words.append(f"{big(box.macs)} MAC")
     up = 0.15 if words else TALL / 2
-    ax.text(middle, y + up, style.plain(first), ha="center", va="center", fontsize=8, color=style.INK)
-    second = style.plain("  ·  ".join(words))
-    ax.text(middle, y + 0.31, second, ha="center", va="center", fontsize=6.3, color=style.INK)
+    written(ax, middle, y + up, first, 8, wide)
+    written(ax, middle, y + 0.31, "  ·  ".join(words), 6.3, wide)
 
 
-def arrow(ax: Axes, x: float, start: float, end: float, shape: Sequence[int] | None) -> None:
+def written(ax: Axes, x: float, y: float, text: str, points: float, wide: float) -> None:
+    """Text as large as fits into a box; what would be too small to read is cut in the middle."""
+    fits = wide / (points * LETTER)
+    size = points * min(1.0, fits / max(1, len(text)))
+    if size < SMALLEST:
+        size = min(points, SMALLEST)
+        text = style.short(text, int(wide / (size * LETTER)))
+    ax.text(x, y, style.plain(text), ha="center", va="center", fontsize=size, color=style.INK)
+
+
+def arrow(
+    ax: Axes, x: float, start: float, end: float, shape: Sequence[int] | None, ends: Sequence[float] = ()
+) -> None:
+    """From x at `start` down to `end`, there to x or, fanning out, to each of `ends`."""
     look = {"arrowstyle": "-|>", "color": style.GREY, "linewidth": 1, "shrinkA": 0, "shrinkB": 0}
-    ax.annotate("", (x, end), (x, start), arrowprops=look)
+    for place in ends or (x,):
+        ax.annotate("", (place, end), (x, start + (JOIN if len(ends) > 1 else 0)), arrowprops=look)
+    if len(ends) > 1:
+        ax.plot([x, x], [start, start + JOIN], color=style.GREY, linewidth=1)
     if shape:
         text = " × ".join(str(size) for size in shape)
         ax.text(x + 0.08, (start + end) / 2 - 0.01, text, va="center", fontsize=7, color=style.GREY)
@@ -248,10 +282,9 @@ def bracket(ax: Axes, x: float, top: float, bottom: float, text: str) -> None:
     ax.text(x - 0.13, middle, text, ha="right", va="center", fontsize=9, color=style.RED, fontweight="bold")
 
 
-def tint(share: float) -> tuple[float, float, float]:
-    """White for none, sky blue for all the parameters; the root lets small shares show."""
-    red, green, blue = (1 - (1 - part) * math.sqrt(share) for part in to_rgb(style.SKY))
-    return red, green, blue
+def tint(share: float) -> tuple[str, float]:
+    """The page's colour for none, sky blue for all the parameters; the root lets small shares show."""
+    return style.SKY, math.sqrt(share)
 
 
 def big(count: int) -> str:

@@ -15,6 +15,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormat
 
 from replab import files
 from replab.figures import fonts
+from replab.figures.theme import darken
 from replab.records.text import visible
 
 # Okabe and Ito's palette, told apart by people with every common kind of colour blindness, and three for ten classes;
@@ -151,15 +152,17 @@ def ceiling(values: Sequence[float] | np.ndarray, quantile: float, factor: float
     return float(known[known <= top][-1])  # the largest one that is shown in full
 
 
-def save(figure: Figure, path: str | Path, dpi: int = DPI) -> Path:
+def save(figure: Figure, path: str | Path, dpi: int = DPI, theme: str = "light") -> Path:
     """Write the picture; nobody ever reads half a file."""
     path = Path(path)
     with contextlib.suppress(OSError):  # opening the file says what is wrong
         path.parent.mkdir(parents=True, exist_ok=True)
     with files.replacing(path) as file:
-        write(figure, file, path.suffix.lstrip(".") or "png", dpi)
+        write(figure, file, path.suffix.lstrip(".") or "png", dpi, theme)
     return path
 
 
-def write(figure: Figure, file: IO[bytes], kind: str = "png", dpi: int = DPI) -> None:
+def write(figure: Figure, file: IO[bytes], kind: str = "png", dpi: int = DPI, theme: str = "light") -> None:
+    if theme == "dark":
+        darken(figure)
     figure.savefig(file, dpi=dpi, format=kind)

@@ -11,17 +11,17 @@ from replab.report.markdown import markdown
 from replab.report.page import page
 
 
-def write(record: Record) -> None:
-    """All of it, anew."""
+def write(record: Record, theme: str = "light") -> None:
+    """All of it, anew; the figures for light or dark pages."""
     if not record.has("metrics.json"):
         raise RunError(f"run {record.id} is not finished; replab resume {record.id} finishes it")
     values = Values(record)
-    figures = draw(values)
+    figures = draw(values, theme)
     record.write_text("report.md", markdown(values, figures))
     record.write_text("report.html", page(values, figures))
 
 
-def draw(values: Values) -> list[str]:
+def draw(values: Values, theme: str = "light") -> list[str]:
     """Write every figure that this run has something for; their file names, in the report's order."""
     from replab.figures import style
 
@@ -31,7 +31,7 @@ def draw(values: Values) -> list[str]:
         figure = own[key]() if key in own else shared[key](values)
         if figure is not None:
             with values.record.replacing(f"figures/{key[1]}.png") as file:
-                style.write(figure, file)
+                style.write(figure, file, theme=theme)
             names.append(f"{key[1]}.png")
     return [*names, *animate(values.record)]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from time import perf_counter
@@ -39,15 +40,36 @@ def collect(
     """What the task keeps of each batch."""
     was_training = model.training
     collected: list[Collected] = []
+    shelves: defaultdict[str, Shelf] = defaultdict(Shelf)
     model.eval()
     seen = viewed(model, views)
     with backend.lib.no_grad(), backend.autocast(device):
         for batch in batches:
             outputs = task.outputs(seen, to_backend(batch, backend))
-            labels = None if batch.y is None else array(batch.y)
-            collected.append(({name: array(tensor) for name, tensor in outputs.items()}, labels))
+            labels = None if batch.y is None else shelves["own labels"].keep(array(batch.y))
+            collected.append(({name: shelves[name].keep(array(tensor)) for name, tensor in outputs.items()}, labels))
     model.train(was_training)
     return collected
+
+
+class Shelf:
+    """Arrays that are kept from batch to batch, copied into blocks of many.
+
+    Alone, each would stand in the room of a batch that was freed, and the next batch would need new room: the process
+    would grow by as much as all images take as floats.
+    """
+
+    BATCHES = 64
+
+    def __init__(self) -> None:
+        self.block = np.empty(0)
+
+    def keep(self, part: np.ndarray) -> np.ndarray:
+        if len(self.block) < len(part) or self.block.shape[1:] != part.shape[1:] or self.block.dtype != part.dtype:
+            self.block = np.empty((self.BATCHES * len(part), *part.shape[1:]), part.dtype)
+        kept, self.block = self.block[: len(part)], self.block[len(part) :]
+        kept[:] = part
+        return kept
 
 
 def evaluated(task: Any, collected: Sequence[Collected], started: float) -> Evaluation:

@@ -36,6 +36,7 @@ class Layer:
     leaf: bool
     shape: Shape | None = None  # of its output; None: it did not run
     macs: int = 0
+    beside: str = ""  # the layer called just before on the very same tensors: a VAE's mean beside its variance
 
 
 @dataclass
@@ -65,6 +66,7 @@ class Recorder:
         self.leaf: str | None = None  # the layer being called, whose inside does not concern us
         self.inside = 0  # MACs of the functions it calls, for a layer without a rule
         self.entered: list[tuple[Source, Shape]] = []
+        self.latest: tuple[str, list[tuple[Source, Shape]]] = ("", [])  # the last leaf, and what it was called on
         self.counted: set[int] = set()  # parameters, once each
         for name, tensor in [*model.named_parameters(), *model.named_buffers()]:
             self.origin[id(tensor)] = (name,)
@@ -107,6 +109,9 @@ class Recorder:
             given = [*tensors((args, kwargs))]
             known = macs.of_module(module, given, first)
             layer.macs += self.inside if known is None else known
+            before, sources = self.latest
+            layer.beside = before if sources and sources == self.entered and before != name else ""
+            self.latest = (layer.beside or name, self.entered)
             self.node(layer.kind, layer.description, tuple(self.stack), True, self.entered, output)
         self.stack.pop()
 
