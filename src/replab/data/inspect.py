@@ -76,7 +76,7 @@ def compare_halves(data: Dataset) -> dict[str, float]:
 
 def brightness(pixels: np.ndarray) -> tuple[float, float]:
     """(mean, standard deviation) of bytes, from how often each value is there: NumPy's own takes 8 bytes per pixel."""
-    counts = sum(np.bincount(one.ravel(), minlength=256) for one in pixels)
+    counts = sum((np.bincount(one.ravel(), minlength=256) for one in pixels), start=np.zeros(256, np.int64))
     values = np.arange(256)
     mean = float(counts @ values / counts.sum())
     return mean, float(np.sqrt(counts @ (values - mean) ** 2 / counts.sum()))

@@ -189,6 +189,9 @@ class Recipe:
     device: str = setting(
         "auto", "where to compute", MACHINE, pattern=r"auto|cpu|cuda(:\d+)?|mps", form="auto, cpu, cuda, cuda:N or mps"
     )
+    compile: bool = setting(
+        False, "compile a classifier with torch.compile; needs a C++ compiler and a minute at the start", MACHINE
+    )
     precision: str = setting(
         "auto", "numbers that products and convolutions are computed in; auto: bfloat16 on GPUs that have it", MACHINE,
         choices=choices.PRECISIONS,

@@ -10,7 +10,7 @@ from replab.settings.choices import FITTED_HEADS
 AUTO = ("auto",)  # augmentation as it suits the data
 TORCH_ONLY = (
     "pretrained", "weights", "freeze", "freeze_until", "unfreeze_every", "lr_backbone", "head", "mup", "average",
-    "bias_rate_scale", "head_rate_scale", "whiten", "tta", "precision",
+    "bias_rate_scale", "head_rate_scale", "whiten", "tta", "precision", "compile",
 )  # fmt: skip
 
 

@@ -67,6 +67,8 @@ class Experiment:
         model.takes_channels_last = self.channels_last
         if prefers_channels_last(model):
             model = model.to(memory_format=self.backend.lib.channels_last)
+        if recipe.compile:
+            model.compile()  # in place: its parameters keep their names
         return model, summary
 
     def _built(self, recipe: Recipe) -> Any:

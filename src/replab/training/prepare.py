@@ -5,6 +5,7 @@ All that cannot work is refused here, before a folder is made. Nothing is writte
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
@@ -63,6 +64,7 @@ def prepare(
     steps = parse((*recipe.augment, *recipe.augmented_copy.split(",")), own)
     if not reopened:
         check_fits(steps, data.spec.height, data.spec.width)
+    _check_compiler(recipe)
     _check_labels(recipe, task, data, steps)
     try_parts(recipe, own, data, task, backend)
     check_space(recipe, loader.parameters(source))
@@ -103,12 +105,21 @@ def with_copy(data: Dataset, augment: str, seed: int) -> Dataset:
     return replace(data, train=with_augmented_copy(data.train, augment, seed), fingerprint=mark)
 
 
+def _check_compiler(recipe: Recipe) -> None:
+    if recipe.compile and not any(map(shutil.which, ("c++", "g++", "clang++", "cl"))):
+        raise RecipeError("--compile needs a C++ compiler, and there is none on the PATH; leave it out")
+
+
 def _check_labels(recipe: Recipe, task: Any, data: Dataset, steps: Sequence[Step]) -> None:
     if task.needs_labels and data.train.labels is None:
         raise DataError(
             f"{recipe.data} has no class folders, and {task.name} needs labels; use CLASS/image.png folders"
         )
-    for flag, wanted in (("--tta", recipe.tta != "none"), ("--whiten", recipe.whiten is not None)):
+    for flag, wanted in (
+        ("--tta", recipe.tta != "none"),
+        ("--whiten", recipe.whiten is not None),
+        ("--compile", recipe.compile),
+    ):
         if wanted and task.name != "classify":
             raise RecipeError(
                 f"{flag} is for classifiers, got {recipe.model}, which learns to {task.name}; leave it out"
