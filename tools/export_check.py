@@ -8,7 +8,6 @@ from __future__ import annotations
 import sys
 import tempfile
 from pathlib import Path
-from time import perf_counter
 
 from replab import api
 from replab.deploy.export import export
@@ -16,6 +15,7 @@ from replab.errors import ReplabError
 from replab.models.registry import MODELS
 
 FORMATS = {"onnx": "onnx", "torchscript": "pt", "torch-export": "pt2", "safetensors": "safetensors"}
+REFUSED = {"ddpm"}  # it divides by a share of signal near 0, which makes rounding large
 SIZES = {"vit-mnist": 28}  # the others are made at 32x32
 SMALL = {"ddpm": {"draws": 4}}  # one pass through the network per draw: all of them are in the file
 
@@ -26,24 +26,22 @@ def row(name: str, folder: Path) -> list[str]:
         name, "digits", size=SIZES.get(name, 32), limit=60, epochs=1, lr=1e-3, quiet=True, runs=folder,
         params=SMALL.get(name, {}),
     )  # fmt: skip
-    started = perf_counter()
     files = export(run, {kind: folder / f"{name}.{ending}" for kind, ending in FORMATS.items()})
-    seconds = perf_counter() - started
     compared = f"{files[0].compared} {files[0].what}"
     size = f"{files[0].path.stat().st_size / 1e6:.1f}"
-    return [f"`{name}`", *(f"{file.difference:.0e}" for file in files), compared, size, f"{seconds:.0f}"]
+    return [f"`{name}`", *(f"{file.difference:.0e}" for file in files), compared, size]
 
 
 def main(names: list[str]) -> int:
     failed = 0
-    head = ["model", "ONNX", "TorchScript", "torch.export", "safetensors", "compared", "MB (ONNX)", "seconds"]
+    head = ["model", "ONNX", "TorchScript", "torch.export", "safetensors", "compared", "MB (ONNX)"]
     print("| " + " | ".join(head) + " |\n|" + "---|" * len(head))
     for name in names or MODELS.names():
         with tempfile.TemporaryDirectory() as folder:
             try:
                 cells = row(name, Path(folder))
             except ReplabError as error:
-                failed, cells = failed + 1, [f"`{name}`", str(error)]
+                failed, cells = failed + (name not in REFUSED), [f"`{name}`", str(error)]
         print("| " + " | ".join(cells) + " |", flush=True)
     return 1 if failed else 0
 

@@ -28,6 +28,7 @@ from replab.settings import own_parts
 from replab.settings.own_parts import CALLED_WITH, kept_as
 from replab.settings.recipe import Recipe
 from replab.settings.rules import doubts
+from replab.settings.signature import show_keywords
 from replab.settings.text import parse_seconds
 from replab.settings.words import count
 
@@ -55,8 +56,12 @@ def run(
     """Search, train, evaluate and report. `settings` as prepare() takes them: recipe, fast, trials, lr, epochs …
 
     `events` tells what happens to its own subscribers; without it the terminal or notebook shows it, unless `quiet`.
-    `track` names trackers: "csv" … An epoch that takes longer than `checkpoint_every` has checkpoints in between. `ddp`
-    processes train the model together, each with a share of every batch.
+    `track` names trackers: "csv", "tensorboard" … An epoch that takes longer than `checkpoint_every` has checkpoints in
+    between. `ddp` processes train the model together, each with a share of every batch.
+
+    Example:
+        trained = replab.run("mlp", data="digits", fast=True, quiet=True)
+        print(trained.metrics["accuracy"])
     """
     crew, every = workers if isinstance(workers, Workers) else Workers.asked(workers), seconds(checkpoint_every)
     trackers.check(track)
@@ -204,12 +209,20 @@ def load_run(
     run: str | Path, runs: str | Path | None = None, *, model: Model | None = None, trust: Trust = False
 ) -> Run:
     """A run by id, path or `latest`. Looking at it imports and executes nothing; using a model file of its own takes
-    `model`, your own FILE.py:FUNCTION, or `trust=True`, which runs the text in its folder."""
+    `model`, your own FILE.py:FUNCTION, or `trust=True`, which runs the text in its folder.
+
+    Example:
+        trained = replab.load_run("latest")
+    """
     return Run(Record.open(run, runs_folder(runs)), model=model, trust=trust)
 
 
 def all_runs(runs: str | Path | None = None, notice: Callable[[str], None] = lambda line: None) -> RunList:
-    """Every finished run that can be read, a table in a notebook; `notice` is told of those that cannot."""
+    """Every finished run that can be read, a table in a notebook; `notice` is told of those that cannot.
+
+    Example:
+        best = max(replab.all_runs(), key=lambda one: one.metrics["accuracy"])
+    """
     return RunList(finished_runs(runs_folder(runs), notice))
 
 
@@ -241,10 +254,22 @@ def named_again(recipe: Recipe, given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def list_models() -> list[str]:
-    """The names of registered models."""
+    """The names of registered models.
+
+    Example:
+        assert "cnn" in replab.list_models()
+    """
     return MODELS.names()
 
 
 def list_datasets() -> list[str]:
-    """The names of registered data sets."""
+    """The names of registered data sets.
+
+    Example:
+        assert "digits" in replab.list_datasets()
+    """
     return source.names()
+
+
+show_keywords(prepare)
+show_keywords(run, prepare)

@@ -27,6 +27,7 @@ from replab.runs.compare import RunList
 from replab.runs.run import Run
 from replab.search.engines.base import Workers
 from replab.settings.recipe import Recipe
+from replab.settings.signature import show_keywords
 from replab.settings.words import count
 
 if TYPE_CHECKING:
@@ -34,7 +35,11 @@ if TYPE_CHECKING:
 
 
 def compare(models: Sequence[Model], data: Any = None, **settings: Any) -> RunList:
-    """Run each model under the same recipe. A notebook shows the runs as a table."""
+    """Run each model under the same recipe. A notebook shows the runs as a table.
+
+    Example:
+        both = replab.compare(["mlp", "conv1"], data="digits", fast=True, quiet=True)
+    """
     if not models:
         raise RunError("compare needs at least one model; for example replab compare mlp cnn")
     return RunList(run_each([{"model": model} for model in models], data=data, **settings))
@@ -264,3 +269,6 @@ def side_by_side(
     finally:
         engine.close()
         shutil.rmtree(notes, ignore_errors=True)
+
+
+show_keywords(compare, api.run)

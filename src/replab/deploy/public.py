@@ -20,13 +20,22 @@ def export(
     safetensors: str | Path | None = None,
     runs: str | Path | None = None,
 ) -> list[Exported]:
-    """Write the trained model of a run as files that need no replab, each compared with the predictions of the run."""
+    """Write the trained model of a run as files that need no replab, each compared with the predictions of the run.
+
+    Example:
+        for file in replab.export(trained, torchscript="model.pt"):
+            print(file.path, file.difference)
+    """
     named = {"onnx": onnx, "torchscript": torchscript, "torch-export": torch_export, "safetensors": safetensors}
     return exporting.export(_opened(run, runs), {name: path for name, path in named.items() if path is not None})
 
 
 def card(run: Run | str | Path, runs: str | Path | None = None) -> str:
-    """The model card of a finished run, in Markdown with the Hugging Face Hub's metadata."""
+    """The model card of a finished run, in Markdown with the Hugging Face Hub's metadata.
+
+    Example:
+        print(replab.card(trained)[:60])
+    """
     opened = _opened(run, runs)
     return cards.card(opened, finished_runs(opened.folder.parent))
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import glob
+from collections import deque
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from replab.data.decode.layout import is_ignored
@@ -36,6 +38,11 @@ def image_files(words: Sequence[str]) -> list[str]:
 
 def predict_files(run: Run, files: Sequence[str], model: str | None = None) -> Iterator[tuple[str, Prediction]]:
     """Each file with its prediction, in order."""
-    for start in range(0, len(files), BATCH):
-        some = files[start : start + BATCH]
-        yield from zip(some, run.predict(list(some), model))
+    batches = [files[start : start + BATCH] for start in range(0, len(files), BATCH)]
+    with ThreadPoolExecutor(1) as reader:  # reads the next files while the model is at work
+        ahead = deque(reader.submit(run.pixels, some) for some in batches[:1])
+        for some, then in zip(batches, [*batches[1:], None]):
+            pixels = ahead.popleft().result()
+            if then is not None:
+                ahead.append(reader.submit(run.pixels, then))
+            yield from zip(some, run.answers(pixels, model))

@@ -177,15 +177,20 @@ class Run:
     def predict(self, images: Any, model: Any = None) -> Any:
         """A Prediction for an image (a path, a PIL picture or an array), or a list of them for a list."""
         many = isinstance(images, (list, tuple))
-        predictions = self._predict(images if many else [images], model)
+        predictions = self.answers(self.pixels(images if many else [images]), model)
         return predictions if many else predictions[0]
 
-    def _predict(self, images: Sequence[Any], model: Any) -> list[Prediction]:
+    def pixels(self, images: Sequence[Any]) -> np.ndarray:
+        """(N, C, H, W) uint8: images as the run's data source would have read them."""
         data = self.input
         if not data.get("classes"):
             raise RunError(f"run {self.id} has no classes: its images were not labelled")
         shape = (data["channels"], data["height"], data["width"])
-        pixels = np.stack([as_pixels(image, *shape, self.chosen.fit) for image in images])
+        return np.stack([as_pixels(image, *shape, self.chosen.fit) for image in images])
+
+    def answers(self, pixels: np.ndarray, model: Any = None) -> list[Prediction]:
+        """What the model says of images of its size."""
+        data = self.input
         network = self.model(model)
         shown = Images(pixels, np.zeros(len(pixels), np.int64), tuple(data["classes"]), (), ())
         outputs = self.restored().evaluate(network, shown, self.normalised(), trained_on=shown).outputs

@@ -44,10 +44,12 @@ def as_pixels(image: Any, channels: int, height: int, width: int, fit: str = "cr
             raise DataError(f"cannot read {name}: {getattr(error, 'strerror', None) or error}") from None
     try:
         with warnings.catch_warnings(action="ignore"):  # PIL's, about odd files: they are refused, or fine
+            if height == width:
+                return decode(data, channels, height, fit)
             w, h = header(data)
-            if (h, w) != (height, width) and height != width:
+            if (h, w) != (height, width):
                 rule = f"{name} is {h}x{w}, and the run was made with {height}x{width} images"
                 raise DataError(f"{rule}; resize it first")
-            return decode(data, channels, None if (h, w) == (height, width) else height, fit)
+            return decode(data, channels)
     except Unreadable as error:
         raise DataError(f"{name} cannot be read: {error}") from None

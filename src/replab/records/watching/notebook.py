@@ -5,6 +5,7 @@ It is plain HTML, no widget: a saved notebook shows the last state and no dead b
 
 from __future__ import annotations
 
+import warnings
 from html import escape
 from time import perf_counter
 from typing import Any
@@ -30,6 +31,8 @@ class LiveTable:
         self.began, self.before = perf_counter(), 0  # of this training; its epochs that were done already
         self.drawn = 0.0
         self.handle: Any = None
+        # Optuna imports tqdm's bars for notebooks, which miss widgets that nothing here uses
+        warnings.filterwarnings("ignore", message="IProgress not found")
 
     def hear(self, event: Event) -> None:
         facts = event.facts
