@@ -94,7 +94,7 @@ def main() -> None:
     alone, _ = search_seconds(notes.replace(search={**search, "threads": 2}), 1)
     shared, start = search_seconds(notes.replace(search={**search, "threads": 1}), 2)
     print(f"search of {args.trials} trials: {alone:.1f} s on two threads, {shared:.1f} s on 2 workers:"
-          f" {shared / alone:.2f}; without the {start:.1f} s of their start {(shared - start) / alone:.2f}")  # fmt: skip
+          f" {shared / alone:.2f}; without their start, {start:.1f} s, {(shared - start) / alone:.2f}")  # fmt: skip
 
 
 if __name__ == "__main__":
