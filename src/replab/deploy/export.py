@@ -150,10 +150,11 @@ def reference(run: Run, deployed: Deployed) -> tuple[dict[str, np.ndarray], np.n
     """(inputs, outputs of the run's own model, what they are): kept test images with their kept predictions."""
     if deployed.output == "probabilities":
         index, pixels = examples.of_the_size(run.record)
-        if len(index) and run.record.read_json("environment.json", {}).get("device") == "cpu":
+        on_cpu = run.record.read_json("environment.json", {}).get("device") == "cpu"
+        if len(index) and on_cpu and run.chosen.tta == "none":
             kept = log_softmax(run.predictions["logits"][index].astype(np.float64))
             return {"images": pixels}, np.exp(kept), "test images"
-        if len(index):  # a GPU predicted in another precision: the model itself is asked again
+        if len(index):  # of a GPU in another precision, or the mean over views: the model itself is asked again
             return {"images": pixels}, outputs(deployed, images=pixels), "test images"
     drawn = dict(zip(deployed.inputs, (part.numpy() for part in deployed.example(DRAWN, run.chosen.seed))))
     return drawn, outputs(deployed, **drawn), "drawn images"
