@@ -83,7 +83,9 @@ def signature(name: str, thing: Any, wide: bool = False) -> str:
 
 def word(parameter: inspect.Parameter) -> str:
     """name: type = default"""
-    stars = {parameter.VAR_POSITIONAL: "*", parameter.VAR_KEYWORD: "**"}.get(parameter.kind, "")
+    stars = (
+        "**" if parameter.kind is parameter.VAR_KEYWORD else "*" if parameter.kind is parameter.VAR_POSITIONAL else ""
+    )
     kind = "" if parameter.annotation is parameter.empty else f": {parameter.annotation}"
     if parameter.default is parameter.empty:
         return f"{stars}{parameter.name}{kind}"

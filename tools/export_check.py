@@ -15,7 +15,7 @@ from replab.errors import ReplabError
 from replab.models.registry import MODELS
 
 FORMATS = {"onnx": "onnx", "torchscript": "pt", "torch-export": "pt2", "safetensors": "safetensors"}
-REFUSED = {"ddpm"}  # it divides by a share of signal near 0, which makes rounding large
+REFUSED = {"ddpm"}  # it divides by a share of signal near 0, which can make rounding large
 SIZES = {"vit-mnist": 28}  # the others are made at 32x32
 SMALL = {"ddpm": {"draws": 4}}  # one pass through the network per draw: all of them are in the file
 
