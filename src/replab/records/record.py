@@ -11,6 +11,7 @@ import re
 import shutil
 import tempfile
 import time
+import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ from replab.settings.recipe import Recipe
 
 MARK = "replab-run"  # in environment.json: a folder without it is not ours
 FIRST = ("recipe.toml", "model_file.txt", "manifest.jsonl", ".lock", ".lock.pid")  # files before environment.json
+MOST = 2**33  # bytes of all arrays of an .npz file
 ABANDONED = 600.0  # seconds
 LATEST = "latest"  # names the run that was started last
 
@@ -145,8 +147,6 @@ class Record(RunFolder):
     def predictions(self, name: str = "predictions.npz") -> dict[str, np.ndarray]:
         if not self.has(name):
             raise RunError(f"run {self.id} has no predictions yet; replab resume {self.id} finishes it")
-        from replab.records.values.arrays import check_sizes
-
         data = self.read_bytes(name)
         try:
             check_sizes(io.BytesIO(data))
@@ -250,3 +250,24 @@ def is_run(folder: Path) -> bool:
         return (folder / "environment.json").is_file() and (folder / "recipe.toml").is_file()
     except OSError:  # it may not be read
         return False
+
+
+def header(file: Any) -> tuple[tuple[int, ...], bool, np.dtype]:
+    """Shape, order and type of a .npy member."""
+    version = np.lib.format.read_magic(file)
+    read: Any = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}[version]
+    shape, fortran, dtype = read(file)
+    return shape, fortran, dtype
+
+
+def check_sizes(where: Any) -> None:
+    """ValueError for an .npz whose arrays ask for more than it has, or unpack to more than memory has."""
+    with zipfile.ZipFile(where) as archive:
+        members = archive.infolist()
+        if (total := sum(member.file_size for member in members)) > MOST:
+            raise ValueError(f"it unpacks to {total:,} bytes, more than {MOST:,}")
+        for member in members:
+            with archive.open(member) as file:
+                shape, _, dtype = header(file)
+            if dtype.hasobject or int(np.prod(shape, dtype=object)) * dtype.itemsize > member.file_size:
+                raise ValueError(f"{member.filename} says {shape} of {dtype} and has {member.file_size:,} bytes")

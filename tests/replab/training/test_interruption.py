@@ -33,7 +33,7 @@ CASES = {
 def plain(monkeypatch):
     """The training alone."""
     monkeypatch.setattr(report, "write", lambda record: None)
-    monkeypatch.setattr(pipeline, "evaluate_trained", lambda *args: None)
+    monkeypatch.setattr(pipeline, "evaluate_trained", lambda record, *args: record.write_json("metrics.json", {}))
     yield
     interruption.forget()
 

@@ -10,7 +10,7 @@ import numpy as np
 from replab.data.decode.reading import Reading
 from replab.data.images import Dataset
 from replab.errors import DataError
-from replab.records.values.arrays import check_sizes
+from replab.records.record import check_sizes
 
 # names of (images, labels) as people save them: training, then test
 NAMES = (

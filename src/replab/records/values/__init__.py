@@ -9,12 +9,12 @@ import numpy as np
 
 from replab.errors import RunError
 from replab.records import journal
-from replab.records.record import Record
+from replab.records.record import Record, header
 from replab.records.text import visible
 from replab.records.trial import Trial
 from replab.records.values import examples, explanations
 from replab.records.values.answers import Answers, read_answers
-from replab.records.values.arrays import Arrays, header
+from replab.records.values.arrays import Arrays
 from replab.settings.recipe import Recipe
 
 if TYPE_CHECKING:

@@ -5,38 +5,16 @@ from __future__ import annotations
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
 from replab.errors import RunError
+from replab.records.record import check_sizes, header
 
 BLOCK = 2**22  # numbers of a block: 32 MiB in float64
 
-MOST = 2**33  # bytes of all arrays of a file
-
 T = TypeVar("T")
-
-
-def header(file: Any) -> tuple[tuple[int, ...], bool, np.dtype]:
-    """Shape, order and type of a .npy member."""
-    version = np.lib.format.read_magic(file)
-    read: Any = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}[version]
-    shape, fortran, dtype = read(file)
-    return shape, fortran, dtype
-
-
-def check_sizes(where: Any) -> None:
-    """ValueError for an .npz whose arrays ask for more than it has, or unpack to more than memory has."""
-    with zipfile.ZipFile(where) as archive:
-        members = archive.infolist()
-        if (total := sum(member.file_size for member in members)) > MOST:
-            raise ValueError(f"it unpacks to {total:,} bytes, more than {MOST:,}")
-        for member in members:
-            with archive.open(member) as file:
-                shape, _, dtype = header(file)
-            if dtype.hasobject or int(np.prod(shape, dtype=object)) * dtype.itemsize > member.file_size:
-                raise ValueError(f"{member.filename} says {shape} of {dtype} and has {member.file_size:,} bytes")
 
 
 class Arrays(Mapping[str, np.ndarray]):
