@@ -15,7 +15,7 @@ OWN = {"loss": "poly", "optimizer": "SignSGD", "schedule": "root", "augment": "s
 
 @pytest.mark.parametrize("setting", OWN)
 def test_each_part_runs(tmp_path, monkeypatch, setting):
-    monkeypatch.setattr(report, "draw", lambda record: [])
+    monkeypatch.setattr(report, "draw", lambda *_: [])
     (tmp_path / "parts.py").write_text(PARTS)
     part = f"{tmp_path / 'parts.py'}:{OWN[setting]}"
     run = api.run("mlp", **{setting: part}, lr=1e-3, epochs=1, limit=60, runs=tmp_path / "runs", quiet=True)

@@ -70,7 +70,7 @@ def test_the_same_draws_every_time():
 def test_shown_in_report_and_leaderboard(tmp_path, replab, monkeypatch):
     from replab.report import write as report
 
-    monkeypatch.setattr(report, "draw", lambda record: [])
+    monkeypatch.setattr(report, "draw", lambda *_: [])
     small = {"lr": 0.01, "epochs": 2, "limit": 100, "params": {"widths": [8]}, "runs": tmp_path, "quiet": True}
     measured = api.run("mlp", metric="balanced-accuracy,brier", **small)
     api.run("fcn", **{**small, "params": {}})

@@ -53,7 +53,7 @@ IMAGE = np.zeros((8, 8), np.uint8)
 def as_it_was(monkeypatch, tmp_path):
     monkeypatch.setattr(sys, "path", list(sys.path))
     monkeypatch.setattr(user_file, "_roots", [])
-    monkeypatch.setattr(report, "draw", lambda record: [])
+    monkeypatch.setattr(report, "draw", lambda *_: [])
     monkeypatch.setenv("REPLAB_CONFIG", str(tmp_path / "config"))
     monkeypatch.chdir(tmp_path)
 
@@ -145,7 +145,7 @@ def made(tmp_path_factory):
     folder = tmp_path_factory.mktemp("stranger")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("REPLAB_CONFIG", str(folder / "config"))
-        patch.setattr(report, "draw", lambda record: [])
+        patch.setattr(report, "draw", lambda *_: [])
         return run(folder, epochs=1)
 
 

@@ -39,7 +39,7 @@ def test_another_side():
 
 
 def test_it_runs(tmp_path, monkeypatch):
-    monkeypatch.setattr(report, "draw", lambda record: [])
+    monkeypatch.setattr(report, "draw", lambda *_: [])
     run = api.run(TINY, params={"side": 32}, lr=1e-3, epochs=1, limit=20, runs=tmp_path, quiet=True)
     assert api.load_run(run.folder).predict(torch.zeros(8, 8, dtype=torch.uint8).numpy()).label in run.input["classes"]
 
