@@ -109,7 +109,7 @@ def test_what_is_shown_works(page, desk, capsys, monkeypatch):
             monkeypatch.setattr(report, "draw", draw)
             exec(compile("\n" * line + text, page.name, "exec"), names)
         elif kind == "sh":
-            monkeypatch.setattr(report, "draw", lambda record: [])  # each would take a second
+            monkeypatch.setattr(report, "draw", lambda *args: [])  # each would take a second
             for command in text.splitlines():
                 words = shlex.split(command, comments=True)
                 if words[:1] == ["replab"]:

@@ -34,7 +34,7 @@ def in_a_process(*words, **more):
 @pytest.fixture
 def no_pictures(monkeypatch):
     """Figures are looked at elsewhere; drawing them takes most of a tiny run's time."""
-    monkeypatch.setattr(report, "draw", lambda record: [])
+    monkeypatch.setattr(report, "draw", lambda *args: [])
 
 
 # -- real processes --------------------------------------------------------------------------------------------------

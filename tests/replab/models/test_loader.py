@@ -270,7 +270,7 @@ class Net(nn.Module):
 
 @pytest.fixture
 def run_of_a_file(models, tmp_path, monkeypatch):
-    monkeypatch.setattr(report, "draw", lambda record: [])
+    monkeypatch.setattr(report, "draw", lambda *args: [])
     return api.run(f"{models}:Net", lr=1e-3, epochs=1, limit=50, runs=tmp_path / "runs")
 
 

@@ -38,7 +38,7 @@ def made(tmp_path_factory):
     (folder / "net.py").write_text(NET)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("REPLAB_CONFIG", str(folder / "config"))
-        patch.setattr(report, "draw", lambda record: [])
+        patch.setattr(report, "draw", lambda *args: [])
         return api.run(f"{folder / 'net.py'}:build", lr=1e-3, epochs=1, limit=50, runs=folder / "runs")
 
 
@@ -47,7 +47,7 @@ def gift(made, tmp_path, monkeypatch):
     """The stranger's folder, received: runs/gift, in this user's place."""
     monkeypatch.setenv("REPLAB_CONFIG", str(tmp_path / "config"))
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(report, "draw", lambda record: [])
+    monkeypatch.setattr(report, "draw", lambda *args: [])
     shutil.copytree(made.folder, tmp_path / "runs" / "gift")
     return tmp_path / "runs" / "gift"
 

@@ -134,7 +134,7 @@ def test_one_that_cannot_be_written_keeps_the_last(record):
 @pytest.fixture
 def interrupted(tmp_path, monkeypatch):
     """A run made by replab 0.1 and interrupted, and what it says while it is resumed."""
-    monkeypatch.setattr(report, "draw", lambda record: [])
+    monkeypatch.setattr(report, "draw", lambda *args: [])
     fixture = Path(__file__).parents[1] / "fixtures" / "runs-0.1.0" / "interrupted"
     shutil.copytree(fixture, tmp_path / "interrupted")
     return tmp_path / "interrupted"
@@ -156,7 +156,7 @@ def test_a_run_of_replab_0_1_is_resumed_and_a_cut_one_is_not_believed(interrupte
 
 def test_a_damaged_run_ends_as_one_left_alone(tmp_path, monkeypatch):
     """Rows cut, a bit flipped in the newest checkpoint: both are said, and the end is the same, bit for bit."""
-    monkeypatch.setattr(report, "draw", lambda record: [])
+    monkeypatch.setattr(report, "draw", lambda *args: [])
     settings = {"model": "mlp", "params": {"widths": [8]}, "limit": 60, "lr": 1e-2, "epochs": 5, "quiet": True}
     whole = api.run(**settings, runs=tmp_path / "whole")
     real = Record.write_checkpoint

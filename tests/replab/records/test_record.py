@@ -188,7 +188,7 @@ def test_a_hostile_checkpoint_of_an_unfinished_run_is_not_run(a_run, tmp_path, m
     for name in ("model.safetensors", "metrics.json", "facts.json"):
         a_run.record.path(name).unlink()
     torch.save({"epoch": 1, "model": Hostile(), "optimizers": {}}, a_run.record.path("checkpoint.pt"))
-    monkeypatch.setattr(report, "draw", lambda record: [])
+    monkeypatch.setattr(report, "draw", lambda *args: [])
     resumed = api.resume(a_run.folder)
     assert not (tmp_path / "executed").exists()
     assert resumed.epochs == rows
@@ -231,7 +231,7 @@ def test_a_corrupt_run_is_an_error_of_one_line(a_run, name, monkeypatch):
     """Whatever a file holds: reading, reporting, resuming and listing either work or say what is wrong."""
     from replab.runs.compare import table
 
-    monkeypatch.setattr(report, "draw", lambda record: [])
+    monkeypatch.setattr(report, "draw", lambda *args: [])
     path, runs = a_run.record.path(name), a_run.folder.parent
     whole = path.read_bytes()
     files = {p: p.read_bytes() for p in a_run.folder.iterdir() if p.is_file()}

@@ -31,7 +31,7 @@ def tiny(monkeypatch):
     monkeypatch.setattr(setup, "load", load)
     monkeypatch.setattr("replab.data.source.check", lambda name: None)  # the published names are tiny sets here
     monkeypatch.setattr("replab.data.source.check_reachable", lambda name: None)
-    monkeypatch.setattr(report, "draw", lambda record: [])  # pictures have their own tests
+    monkeypatch.setattr(report, "draw", lambda *args: [])  # pictures have their own tests
 
 
 @pytest.fixture

@@ -27,7 +27,7 @@ SEARCH = {"trials": 2, "max_epochs": 3, "fraction": 1.0, "min_validation": 20}
 @pytest.fixture(autouse=True)
 def own_cache(tmp_path, monkeypatch):
     monkeypatch.setenv("REPLAB_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(report, "draw", lambda record: [])
+    monkeypatch.setattr(report, "draw", lambda *args: [])
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ CNN = {"model": "cnn", "params": {"channels": [4, 8], "hidden": 16}, "limit": 60
 
 @pytest.fixture(autouse=True)
 def no_pictures(monkeypatch):
-    monkeypatch.setattr(report, "draw", lambda record: [])
+    monkeypatch.setattr(report, "draw", lambda *args: [])
 
 
 def trained(tmp_path, **settings):

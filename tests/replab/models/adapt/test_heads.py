@@ -116,7 +116,7 @@ def test_layers_after_the_head_are_refused(tmp_path):
 
 
 def test_the_command(replab, tmp_path, monkeypatch):
-    monkeypatch.setattr(report, "draw", lambda record: [])
+    monkeypatch.setattr(report, "draw", lambda *args: [])
     words = ("run", "cnn", "--limit", 80, "--freeze", "--runs", tmp_path)
     code, out, err = replab(*words, "--head", "knn", "--neighbours", 3, "--distance", "euclidean")
     assert (code, err.count("Error")) == (0, 0)

@@ -27,7 +27,7 @@ BASE = {
 
 @pytest.fixture(autouse=True)
 def no_pictures(monkeypatch):
-    monkeypatch.setattr(report, "draw", lambda record: [])
+    monkeypatch.setattr(report, "draw", lambda *args: [])
 
 
 def ready(model, width=64, on=True, **more):

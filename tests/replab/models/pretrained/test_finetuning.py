@@ -22,7 +22,7 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def pretrained(folder):
     patch = pytest.MonkeyPatch()
-    patch.setattr(report, "draw", lambda record: [])
+    patch.setattr(report, "draw", lambda *args: [])
     wanted = Recipe().replace(**CNN, classes=["0", "1", "2", "3", "4"], epochs=3, normalise="half")
     yield api.run(recipe=wanted, runs=folder)
     patch.undo()
