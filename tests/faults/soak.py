@@ -53,7 +53,7 @@ def attempt(place, number, full_at):
     from replab.training import interruption
 
     torch.set_num_threads(1)
-    report.draw = lambda values: []
+    report.draw = lambda *args: []
     listening = interruption.listening()
     listening.__enter__()
     if full_at:

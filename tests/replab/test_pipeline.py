@@ -26,7 +26,7 @@ from replab.training.experiment import Experiment
 
 @pytest.fixture
 def no_pictures(monkeypatch):
-    monkeypatch.setattr(report, "draw", lambda values: [])
+    monkeypatch.setattr(report, "draw", lambda *args: [])
 
 
 SMALL = {

@@ -238,7 +238,7 @@ def test_a_file_that_cannot_be_written_is_one_line(refuses, replab, tmp_path, a_
 
 @pytest.mark.parametrize("name", ["input.json", "facts.json", "split.json", "environment.json"])
 def test_a_report_without_a_file_it_needs(refuses, a_run, name, monkeypatch):
-    monkeypatch.setattr(report, "draw", lambda values: [])
+    monkeypatch.setattr(report, "draw", lambda *args: [])
     (a_run.folder / name).unlink()
     (a_run.folder / "manifest.jsonl").unlink()
     assert name in refuses("report", a_run.id, runs=a_run.folder.parent)

@@ -225,7 +225,7 @@ def test_an_interrupted_run_of_a_notebook_says_how_to_continue(tmp_path, monkeyp
         ("replab ru", ["run", "runs"]),
         ("replab run cn", ["cnn", "cnn64"]),
         ("replab run cnn --data fash", ["fashion-mnist"]),
-        ("replab run cnn --optimizer a", ["adam", "adamw"]),
+        ("replab run cnn --optimizer a", ["adagrad", "adam", "adamw"]),
         ("replab report la", ["latest"]),
     ],
 )

@@ -26,6 +26,7 @@ MLP4 = KNOWN.rows["lab9/mlp4"]
 @pytest.fixture(autouse=True)
 def tiny(monkeypatch):
     monkeypatch.setattr(setup, "load", load)
+    monkeypatch.setattr("replab.data.source.check_reachable", lambda name: None)
     monkeypatch.setattr("replab.data.source.check", lambda name: None)
     monkeypatch.setattr(report, "draw", lambda *args: [])
 

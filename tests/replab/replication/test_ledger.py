@@ -328,6 +328,7 @@ def test_the_committed_rows_were_measured_with_todays_recipes():
     for kept in results.read(ROOT / "results"):
         row = published().rows[kept.id]
         recipe = kept.recipe_of(row.recipe, None if kept.way == FIXED else row.search_recipe())
-        assert identity(recipe) == kept.recipe, f"{kept.id} was changed after seed {kept.seed} was measured"
+        same = identity(recipe) == kept.recipe or kept.stale  # a stale row says so in the ledger
+        assert same, f"{kept.id} was changed after seed {kept.seed} was measured"
         assert not re.search(r"(^|[\s=])/|@", kept.hardware + " " + kept.command), json.dumps(kept.command)
         assert kept.command.startswith(f"replab replicate {kept.id} ")

@@ -32,6 +32,7 @@ mnist-lab/vit numpy-lab/fcn numpy-lab/lenet numpy-lab/lenet-mse numpy-lab/lenet-
 @pytest.fixture(autouse=True)
 def tiny(monkeypatch):
     monkeypatch.setattr(setup, "load", load)
+    monkeypatch.setattr("replab.data.source.check_reachable", lambda name: None)
     monkeypatch.setattr("replab.data.source.check", lambda name: None)  # the published names are tiny sets here
 
 
@@ -58,7 +59,7 @@ def test_rows_without_a_parameter_count_are_ours_or_did_not_print_one():
     }
 
 
-def one_picture(values) -> list[str]:
+def one_picture(values, theme) -> list[str]:
     values.record.write_bytes("figures/samples.png", b"\x89PNG\r\n\x1a\n")
     return ["samples.png"]
 

@@ -161,7 +161,7 @@ def test_the_good_one_is_reported_audited_and_compared(bad_folders, good, replab
 def test_a_new_run_is_made_beside_them(bad_folders, replab, monkeypatch):
     from replab.report import write as report
 
-    monkeypatch.setattr(report, "draw", lambda values: [])
+    monkeypatch.setattr(report, "draw", lambda *args: [])
     before = set(os.listdir(bad_folders))
     words = ("run", "mlp", "--limit", 60, "--lr", 0.01, "--epochs", 1, "--runs", bad_folders)
     monkeypatch.setenv("REPLAB_RUNS", str(bad_folders))

@@ -161,7 +161,7 @@ def test_transfer_measures_draws_and_says(replab, tmp_path):
         "--out", tmp_path / "t.png",
     )  # fmt: skip
     assert code == 0, err
-    assert "cost: 12 trainings of 1 epochs on 40 images, about" in out
+    assert "cost: 12 trainings of 1 epoch on 40 images, about" in out
     assert "standard: the best rate" in out
     assert "muP: the best rate" in out
     assert "coordinate check over 4 steps: standard" in out
