@@ -80,7 +80,8 @@ def test_every_model_gives_a_whole_table_and_a_connected_chart(name):
     chart = Chart(found.mermaid())
     fed = {edge[3] for edge in chart.edges}
     reads = {edge[0] for edge in chart.edges}
-    assert set(chart.nodes) - fed == {"n0"}  # only the input has no arrow into it
+    inputs = {"n0", "n1"} if name == "ddpm" else {"n0"}  # the image, and the level of noise it has
+    assert set(chart.nodes) - fed == inputs  # only they have no arrow into them
     ends = {chart.nodes[node] for node in set(chart.nodes) - reads}
     assert "output" in ends
     if MODELS.get(name).__dict__["task"] == "classify":  # an autoencoder's variance leads to no picture

@@ -298,7 +298,7 @@ def test_a_spoiled_raw_file_is_named(tmp_path):
     (tmp_path / "rows.jsonl").write_text('{"id": "lab/a"}\n')
     with pytest.raises(RunError, match=r"rows.jsonl is not what replab replicate wrote"):
         results.read(tmp_path)
-    (tmp_path / "rows.jsonl").write_text("{")
+    (tmp_path / "rows.jsonl").write_text("{\n{")
     with pytest.raises(RunError, match=r"rows.jsonl"):
         results.read(tmp_path)
 

@@ -220,7 +220,7 @@ figures = [{ measure = "test_accuracy", published = 20.0 }]
 
 def test_a_pack_of_ones_own(replab, in_tmp):
     (in_tmp / "mine.toml").write_text(OWN)
-    code, out, err = replab("replicate", "--pack", "mine.toml", "--seeds", 2, "--quiet")
+    code, out, err = replab("replicate", "--pack", "mine.toml", "--seeds", 2, "--quiet", "--workers", 1)
     assert code == 0, err
     code, out, _ = replab("replicate", "--pack", "mine.toml", "--list")
     assert "mine/mlp" in out

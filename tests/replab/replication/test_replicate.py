@@ -186,8 +186,8 @@ def made_up_run() -> SimpleNamespace:
     epochs = [{"test_accuracy": a, "train_accuracy": 0.5, "train_loss": 1.5} for a in (0.6, 0.9, 0.8)]
     kept = {"logits": np.log(np.array([[0.5, 0.5], [0.9, 0.1]])), "labels": np.array([0, 0])}
     return SimpleNamespace(
-        metrics={"accuracy": 0.8, "loss": 0.4, "loss_se": 0.2}, input={"test_images": 100, "train_images": 400}, epochs=epochs,
-        predictions=kept, chosen=SimpleNamespace(loss="cross-entropy"),
+        metrics={"accuracy": 0.8, "loss": 0.4, "loss_se": 0.2}, input={"test_images": 100, "train_images": 400},
+        epochs=epochs, predictions=kept, chosen=SimpleNamespace(loss="cross-entropy"),
     )  # fmt: skip
 
 
@@ -229,7 +229,7 @@ def test_the_published_evaluation_of_resnet8_by_hand(tmp_path):
 
 def test_command_line(replab, tmp_path):
     folders = ("--results", tmp_path / "results", "--runs", tmp_path / "runs")
-    code, out, err = replab("replicate", "mnist-lab/conv1*", NOT_RUN.id, "--epochs", 1, *folders)
+    code, out, err = replab("replicate", "mnist-lab/conv1*", NOT_RUN.id, "--epochs", 1, "--workers", 1, *folders)
     assert code == 0, err
     assert out.count("indication: 1 of 30 epochs") >= 5
     assert f"not run: {NOT_RUN.id}: {NOT_RUN.not_run}" in out

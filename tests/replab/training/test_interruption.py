@@ -172,7 +172,7 @@ def is_child(pid, parent):
 
 
 def test_a_signal_that_is_ignored_stays_so():
-    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    ends, before = signal.getsignal(signal.SIGTERM), signal.signal(signal.SIGHUP, signal.SIG_IGN)
     with interruption.listening():
         assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
         with pytest.raises(interruption.Terminated):
@@ -185,4 +185,4 @@ def test_a_signal_that_is_ignored_stays_so():
             with pytest.raises(interruption.Terminated):
                 signal.raise_signal(signal.SIGUSR1)  # and a second one does not
     signal.signal(signal.SIGHUP, before)
-    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    assert signal.getsignal(signal.SIGTERM) is ends

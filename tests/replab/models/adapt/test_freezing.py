@@ -100,7 +100,14 @@ def test_rules(settings, said):
 
 def test_the_command_says_flags():
     recipe = Recipe(model="cnn", freeze=True, feature_cache=False, weights="w.pth")
-    assert recipe.command("r.toml").split()[3:] == ["--weights", "w.pth", "--freeze", "--no-feature-cache"]
+    assert recipe.command("r.toml").split()[3:] == [
+        "--protocol",
+        "plain",
+        "--weights",
+        "w.pth",
+        "--freeze",
+        "--no-feature-cache",
+    ]
     assert Recipe.from_toml(recipe.to_toml()) == recipe
 
 

@@ -68,7 +68,7 @@ def test_a_run_searches_its_one_knob_and_is_reported(tmp_path, head, knob):
     assert getattr(run.chosen, knob) == best["params"][knob]
     assert run.metrics["accuracy"] > 0.3
     assert len(run.epochs) == 1
-    assert "learning rate" not in run.report
+    assert "| learning rate |" not in run.report
     assert ("converged after" if head == "logistic" else "nearest training images") in run.report
     # the whole model on images gives what the head gave on features
     assert run.facts["unsteadiness"] < 1e-5
