@@ -5,6 +5,8 @@ import shutil
 
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(name, "1")
+# A constant rate and test curves; test_protocols.py has the others. Set here, for processes that tests share.
+os.environ["REPLAB_PROTOCOL"] = "plain"
 
 from hypothesis import settings  # noqa: E402 (threads are set before anything that starts them)
 

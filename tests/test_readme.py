@@ -48,7 +48,6 @@ def desk(tmp_path, data_sets, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("REPLAB_DATA", str(data_sets))
     monkeypatch.setenv("REPLAB_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setenv("REPLAB_PROTOCOL", "plain")  # in Python no --fast is added, and standard trains for longer
     monkeypatch.setenv("REPLAB_CONFIG", str(tmp_path / "config"))
     monkeypatch.delenv("REPLAB_RUNS", raising=False)
     monkeypatch.syspath_prepend(str(tmp_path))

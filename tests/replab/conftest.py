@@ -15,7 +15,6 @@ def own_places(tmp_path_factory):
     patch = pytest.MonkeyPatch()
     for name in ("REPLAB_CACHE", "REPLAB_CONFIG", "REPLAB_DATA", "REPLAB_RUNS"):
         patch.setenv(name, str(tmp_path_factory.mktemp(name.lower())))
-    patch.setenv("REPLAB_PROTOCOL", "plain")  # a constant rate and test curves; test_protocols.py has the others
     yield
     patch.undo()
 
