@@ -55,7 +55,7 @@ class Browser:
         self.run("arguments[0].scrollIntoView({block: 'center'})", self.one(selector))
         self.one(selector).click()
 
-    def wait(self, ready: Callable[[], object], seconds: float = 15):
+    def wait(self, ready: Callable[[], object], seconds: float = 60):
         """What `ready` gives as soon as it gives something."""
         end = time.monotonic() + seconds
         while not (value := ready()):
