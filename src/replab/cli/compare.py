@@ -58,7 +58,7 @@ def compare(
     finished = several.run_seeds(models, seeds, quiet=quiet, events=shown(quiet, log_level), **shared)
     print_table(finished)
     if seeds > 1:
-        print_seeds(finished, runs)
+        print_seeds(finished)
         return
     for path in comparison.draw(finished, runs_folder(runs)):
         print(f"figure: {path}")

@@ -117,15 +117,15 @@ def print_table(runs: Sequence[Any], sort: str = "accuracy", say: Callable[[str]
         print_text(f"left out to fit: {', '.join(gone)} (a wider terminal or --csv shows all)")
 
 
-def print_seeds(runs: Sequence[Any], folder: Any = None) -> None:
-    """Mean and spread of runs that differ in their seed, how the groups compare, and one figure of all of them."""
-    from replab.records.record import runs_folder
-    from replab.runs import compare as comparison
+def print_seeds(runs: Sequence[Any], theme: str = "light") -> None:
+    """Mean and spread of runs that differ in their seed, how the groups compare, and where their joint report is."""
+    from replab.report import seeds
     from replab.runs import over_seeds
 
     print()
     groups = over_seeds.groups(runs)
     print_pairs(over_seeds.lines(groups) if groups else [])
-    print(over_seeds.REDRAWN)
-    for path in comparison.draw(runs, runs_folder(folder)):
-        print(f"figure: {path}")
+    print(over_seeds.redrawn(runs))
+    folder = seeds.write(runs, theme)
+    print(f"report: {folder / 'report.md'}, and report.html for a browser")
+    print(f"figure: {folder / seeds.FIGURE}")

@@ -52,6 +52,9 @@ def replicate(
     check: Annotated[
         bool, typer.Option("--check", help="repeat the first epoch of measured rows, and say which still match")
     ] = False,
+    renew: Annotated[
+        bool, typer.Option("--renew", help="run seeds again whose rows are stale; the ledger lists them")
+    ] = False,
     pack: Annotated[
         Path | None, typer.Option(metavar="FILE", help="a pack of your own (TOML); docs/packs.md says how to write one")
     ] = None,
@@ -99,7 +102,7 @@ def replicate(
         chosen, seeds=seeds, data=data, epochs=epochs, stop_after=stop_after, search=search, size=size, limit=limit
     )
     events = shown(quiet, log_level)
-    how: dict[str, Any] = {"budget": seconds, "fast": fast, "events": events, "workers": crew}
+    how: dict[str, Any] = {"budget": seconds, "fast": fast, "events": events, "workers": crew, "renew": renew}
     outcome = replication.replicate(jobs, known, results=results, runs=runs, **how)
     if fast:
         events.message("\n--fast looks at a few images for one epoch: nothing is judged or kept")

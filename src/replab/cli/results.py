@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from replab.cli.app import RESULTS, LogLevel, ModelFile, Quiet, RunName, Runs, TrustOption, app, asked, shown
-from replab.cli.printing import print_report, print_rows, print_table
+from replab.cli.printing import print_pairs, print_report, print_rows, print_seeds, print_table
 from replab.errors import ReplabError, RunError, UnknownName
 from replab.records.text import visible
 
@@ -20,12 +20,17 @@ def report(
     theme: Annotated[str, typer.Option(metavar="THEME", help="figures for light or dark pages")] = "light",
     runs: Runs = None,
 ) -> None:
-    """Write the report and figures of a run again, and print it."""
+    """Write the report and figures of a run, or of a group of seeds, again, and print it."""
     if theme not in ("light", "dark"):
         raise RunError(f"--theme must be light or dark, got {theme!r}")
     from replab import api
+    from replab.records.record import runs_folder
+    from replab.report import seeds
     from replab.report.write import write
 
+    if (group := seeds.opened(run, runs_folder(runs))) is not None:
+        print_seeds(group, theme)
+        return
     loaded = api.load_run(run, runs)
     try:
         write(loaded.record, theme)
@@ -39,8 +44,9 @@ def report(
 
 @app.command("runs", rich_help_panel=RESULTS)
 def list_runs(runs: Runs = None) -> None:
-    """List every run, finished or not, and how far it came."""
+    """List every run, finished or not, and how far it came; then the groups that --seeds made."""
     from replab.records.record import Record, runs_folder
+    from replab.report import seeds
 
     folder = runs_folder(runs)
     rows = [(record.id, *describe(record)) for record in Record.all(folder)]
@@ -48,6 +54,9 @@ def list_runs(runs: Runs = None) -> None:
         print(f"no runs in {folder}; replab run makes one")
         return
     print_rows(("run", "model", "data", "state", "accuracy %"), rows, right=("accuracy %",), drop=("data", "model"))
+    if groups := seeds.listed(folder):
+        print("\ngroups of seeds (replab report NAME):")
+        print_pairs(groups)
 
 
 def describe(record: Any) -> tuple[str, str, str, str]:

@@ -75,7 +75,7 @@ def run(
         from replab import several
 
         watched = shown(quiet, log_level)
-        print_seeds(several.run_seeds([model], seeds, events=watched, track=track or (), **shared), runs)
+        print_seeds(several.run_seeds([model], seeds, events=watched, track=track or (), **shared))
         return
     print_report(
         api.run(model, events=shown(quiet, log_level), track=track or (), **shared), quiet or log_level == "error"

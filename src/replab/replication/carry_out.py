@@ -39,6 +39,7 @@ def one_by_one(
     started: float,
     runs: str | Path | None,
     fast: bool,
+    renew: bool,
     events: Events,
 ) -> Iterator[tuple[Job, Run | ReplabError]]:
     """Those that the budget has time for. What a row took is remembered in `seconds` for its next seed."""
@@ -53,7 +54,7 @@ def one_by_one(
         events.message(f"\n{_name(job)}")
         begun = perf_counter()
         try:
-            run: Run | ReplabError = _carry_out(job.recipe.fast() if fast else job.recipe, runs, events)
+            run: Run | ReplabError = _carry_out(job.recipe.fast() if fast else job.recipe, runs, renew, events)
             seconds[key] = perf_counter() - begun
         except ReplabError as error:
             run = error
@@ -61,13 +62,13 @@ def one_by_one(
 
 
 def side_by_side(
-    jobs: Sequence[Job], crew: tuple[Workers, int], runs: str | Path | None, fast: bool, events: Events
+    jobs: Sequence[Job], crew: tuple[Workers, int], runs: str | Path | None, fast: bool, renew: bool, events: Events
 ) -> Iterator[tuple[Job, Run | ReplabError]]:
     """In workers, as they end; those that are there already come first."""
     todo: dict[int, several.Job] = {}
     for number, job in enumerate(jobs):
         recipe = job.recipe.fast() if fast else job.recipe
-        known = _begun(recipe, runs)
+        known = None if renew else _begun(recipe, runs)
         if isinstance(known, Run):
             yield job, known
         else:
@@ -102,9 +103,9 @@ def _name(job: Job) -> str:
     return f"{job.row.id} ({job.way}, seed {job.recipe.seed})"
 
 
-def _carry_out(recipe: Recipe, runs: str | Path | None, events: Events) -> Run:
-    """The finished run of exactly this recipe: found, resumed or made."""
-    known = _begun(recipe, runs)
+def _carry_out(recipe: Recipe, runs: str | Path | None, renew: bool, events: Events) -> Run:
+    """The finished run of exactly this recipe: found, resumed or made; made in any case to `renew` it."""
+    known = None if renew else _begun(recipe, runs)
     if isinstance(known, Run):
         events.message(f"found finished: {known.id}")
         return known

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, cached_property, partial
 from typing import Any
 
 import numpy as np
 
+from replab.data.source import source
+from replab.errors import RecipeError
 from replab.records.seeds import Summary, bootstrap, summarise
 from replab.replication import claims
-from replab.replication.entry import FIXED, Entry, unpacked
+from replab.replication.entry import FIXED, Entry, identity, unpacked
 from replab.replication.measures import MEASURES
 from replab.replication.packs import Claim, Figure, Published, Row
 from replab.replication.verdict import word_and_reason
+
+CHANGED = "measured by another recipe than the row's of today"
 
 
 @dataclass(frozen=True)
@@ -41,12 +46,17 @@ class Group:
 
     def interval(self, measure: str) -> tuple[float, float] | None:
         """95 % of a mean test accuracy over other seeds and other test images; None where rows kept no answers."""
-        answers = [unpacked(e.right) for e in self.entries if e.right]
+        answers = tuple(e.right for e in self.entries if e.right)
         same = len({e.fingerprint for e in self.entries}) == 1  # --limit draws test images by the seed
         if measure != "test_accuracy" or len(answers) < max(2, len(self.entries)) or not same:
             return None
-        low, high = bootstrap(np.stack(answers))
-        return 100 * low, 100 * high
+        return _interval(answers)
+
+    @cached_property
+    def stale(self) -> str:
+        """How many seeds today's code may not repeat, and why."""
+        reasons = [reason for entry in self.entries if (reason := staleness(self.row, entry))]
+        return f"stale: {len(reasons)} of {len(self.entries)} seeds {_joined(reasons)}" if reasons else ""
 
     @property
     def trained(self) -> tuple[int | None, int | None]:
@@ -133,7 +143,8 @@ def _line(row: Row, figure: Figure, group: Group | None) -> dict[str, Any]:
         "published_hardware": row.hardware,
         "verdict": word,
         "reason": reason,
-        "stale": _stale(made),
+        "stale": group.stale if group else "",
+        "renew": renewal(made) if group and group.stale else "",
         "note": figure.note,
     }
 
@@ -157,8 +168,8 @@ def claim_lines(known: Published, entries: Iterable[Entry]) -> list[dict[str, st
         ]
         judged += [(claim, claims.evaluate(claim, partial(lookup, data)), data or "") for data in shared or [None]]
     out = []
-    for source in known.sources:  # the claims of one pack are one family
-        family = [item for item in judged if item[0].id.startswith(source + "/")]
+    for pack in known.sources:  # the claims of one pack are one family
+        family = [item for item in judged if item[0].id.startswith(pack + "/")]
         for (claim, _, data), word in zip(family, claims.corrected([one for _, one, _ in family])):
             out.append({
                 "id": claim.id, "claim": claim.words, "control": claim.control,
@@ -172,10 +183,28 @@ def _epochs(group: Group) -> Any:
     return f"first {found} of {group.stopped_of}" if group.stopped_of else found
 
 
-def _stale(entries: Sequence[Entry]) -> str:
-    """How many seeds today's code may not repeat, and why."""
-    reasons = [entry.stale for entry in entries if entry.stale]
-    return f"stale: {len(reasons)} of {len(entries)} seeds {_joined(reasons)}" if reasons else ""
+def staleness(row: Row, entry: Entry) -> str:
+    """Why today's code would measure something else, or may give another number; "" where it should give the same."""
+    try:
+        today = entry.recipe_of(row.recipe, None if entry.way == FIXED else row.search_recipe())
+    except RecipeError:  # its epochs or its search are no longer those of the row
+        return CHANGED
+    return entry.stale if identity(today) == entry.recipe else CHANGED
+
+
+def renewal(entries: Sequence[Entry]) -> str:
+    """The command that measures these again, on the row's own images if theirs are gone."""
+    words = shlex.split(entries[-1].command)
+    if "--data" in words and words[words.index("--data") + 1] not in source.names():
+        del words[words.index("--data") : words.index("--data") + 2]
+    return shlex.join([*words, "--renew"])
+
+
+@cache
+def _interval(answers: tuple[str, ...]) -> tuple[float, float]:
+    """In per cent; asked for by every text that is made of the ledger."""
+    low, high = bootstrap(np.stack([unpacked(each) for each in answers]))
+    return 100 * low, 100 * high
 
 
 def _range(values: list[Any]) -> Any:

@@ -31,8 +31,9 @@ How to read it (docs/replicate.md has the rules):
   outside the margin. *compatible*: inside that interval, but not shown to be within the margin. *cannot tell*: that
   interval is wider than four margins to either side. *indication*: one seed, or other epochs than published. *not
   comparable* says why.
-- *stale*: measured with uncommitted changes or before the numbers of today; `replab replicate ROW --check` repeats its
-  first epoch and says whether it still matches.
+- *stale*: measured with uncommitted changes, before the numbers of today, or by another recipe than the row has now;
+  `replab replicate ROW --check` repeats its first epoch and says whether it still matches, and the last table has the
+  command that measures it again.
 - Claims are judged by Welch's t test; p-values are Holm's within one pack. A *right* way stands beside a published
   way that was wrong. The model is always that of the last epoch, unless a line says otherwise.
 """
@@ -93,6 +94,12 @@ def as_markdown(known: Published, entries: Sequence[Entry]) -> str:
             [(row_name(r), f"`{r['command']}`", r["n"], r["lr"], f"{r['minutes']:.1f}", r["hardware"],
               ", ".join(w for w in (r["published_duration"], r["published_hardware"]) if w), r["commit"])
              for r in made.values()],
+        ))  # fmt: skip
+    if stale := [r for r in made.values() if r["stale"]]:
+        parts.append("## Stale rows, and what measures them again\n")
+        parts.append(_table(
+            ("row", "data", "why", "command"),
+            [(row_name(r), r["data"], r["stale"].removeprefix("stale: "), f"`{r['renew']}`") for r in stale],
         ))  # fmt: skip
     return "\n".join(parts)
 

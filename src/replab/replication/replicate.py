@@ -79,24 +79,30 @@ def replicate(
     quiet: bool = False,
     events: Events | None = None,
     workers: Workers = hire.ALONE,
+    renew: bool = False,
 ) -> Outcome:
-    """Carry the jobs out. Finished seeds are not repeated; with `fast`, results are measured but not kept."""
+    """Carry the jobs out. Finished seeds are not repeated; with `renew`, those that are stale are.
+
+    With `fast`, results are measured but not kept.
+    """
     started, events = perf_counter(), events or Events(*watchers(quiet))
     kept = [] if fast else ledger.read(results, events.message)
-    done = {(e.id, e.recipe): e for e in kept if e.numerics in (None, NUMERICS)}
+    done = {(e.id, e.recipe): e for e in kept if (not e.stale if renew else e.numerics in (None, NUMERICS))}
     finished = [done[key] for job in jobs if (key := (job.row.id, identity(job.recipe))) in done]
     todo = [job for job in jobs if (job.row.id, identity(job.recipe)) not in done]
     left_out: list[tuple[Job, str]] = []
     if finished:
-        events.message(f"{len(finished)} of {len(jobs)} are in {results / ledger.RAW} already")
+        stale = sum(bool(entry.stale) for entry in finished)
+        again = f", {stale} of them stale: --renew runs those again" if stale else ""
+        events.message(f"{len(finished)} of {len(jobs)} are in {results / ledger.RAW} already{again}")
     seconds: dict[tuple[str, str], float] = {}
     if budget is not None:
         todo = _by_cost(todo, seconds, left_out, fast, events)
     crew = crew_for(workers, todo, budget, fast, events)
     if crew is None:
-        made = one_by_one(todo, seconds, left_out, budget, started, runs, fast, events)
+        made = one_by_one(todo, seconds, left_out, budget, started, runs, fast, renew, events)
     else:
-        made = side_by_side(todo, crew, runs, fast, events)
+        made = side_by_side(todo, crew, runs, fast, renew, events)
     for job, run in made:
         try:
             if isinstance(run, ReplabError):

@@ -11,10 +11,10 @@ from published_tiny import load
 
 from replab.errors import RecipeError
 from replab.records.events import Events
-from replab.replication import ledger, power, results
+from replab.replication import ledger, ledger_text, power, results
 from replab.replication import replicate as replication
 from replab.replication.check import check, compare
-from replab.replication.entry import NUMERICS, Entry
+from replab.replication.entry import NUMERICS, SEARCH, Entry, identity
 from replab.replication.packs import published
 from replab.report import write as report
 from replab.training import prepare as setup
@@ -23,21 +23,31 @@ KNOWN = published()
 MLP4 = KNOWN.rows["lab9/mlp4"]
 
 
-@pytest.fixture(autouse=True)
-def tiny(monkeypatch):
-    monkeypatch.setattr(setup, "load", load)
-    monkeypatch.setattr("replab.data.source.check_reachable", lambda name: None)
-    monkeypatch.setattr("replab.data.source.check", lambda name: None)
-    monkeypatch.setattr(report, "draw", lambda *args: [])
+@pytest.fixture(autouse=True, scope="module")
+def tiny():
+    patch = pytest.MonkeyPatch()
+    patch.setattr(setup, "load", load)
+    patch.setattr("replab.data.source.check_reachable", lambda name: None)
+    patch.setattr("replab.data.source.check", lambda name: None)
+    patch.setattr(report, "draw", lambda *args: [])
+    yield
+    patch.undo()
 
 
-@pytest.fixture
-def two_seeds(tmp_path):
+@pytest.fixture(scope="module")
+def folders(tiny, tmp_path_factory):
+    """Two seeds of the first two epochs of a row. Read only."""
     jobs = replication.plan([MLP4], seeds=2, stop_after=2)
     assert jobs[1].command == "replab replicate lab9/mlp4 --seeds 2 --stop-after 2"
-    folders = {"results": tmp_path / "results", "runs": tmp_path / "runs"}
+    folder = tmp_path_factory.mktemp("checked")
+    folders = {"results": folder / "results", "runs": folder / "runs"}
     replication.replicate(jobs, KNOWN, events=Events(Lines()), **folders)
-    return results.read(tmp_path / "results")
+    return folders
+
+
+@pytest.fixture(scope="module")
+def two_seeds(folders):
+    return results.read(folders["results"])
 
 
 def test_the_first_epochs_are_judged_against_their_printed_lines(two_seeds):
@@ -77,8 +87,46 @@ def test_rows_of_uncommitted_changes_or_older_numerics_are_stale(two_seeds):
     old = dataclasses.replace(one, numerics=None)
     assert old.stale == "measured by older numerics"
     assert dataclasses.replace(old, commit="b9f5d4853a9b").stale == ""
-    line = next(line for line in ledger.lines(KNOWN, [one, dataclasses.replace(old, seed=9)]) if line["n"])
+    line = next(line for line in ledger.lines(KNOWN, [one, old_seed(old)]) if line["n"])
     assert line["stale"] == "stale: 1 of 2 seeds measured by older numerics"
+    assert line["renew"] == "replab replicate lab9/mlp4 --seeds 1 --stop-after 2 --renew"
+    assert next(line for line in ledger.lines(KNOWN, [one]) if line["n"])["renew"] == ""
+
+
+def old_seed(entry, seed=9):
+    return dataclasses.replace(entry, seed=seed, recipe=identity(entry.recipe_of(MLP4.recipe).replace(seed=seed)))
+
+
+def test_rows_of_another_recipe_are_stale_and_say_what_renews_them(two_seeds):
+    one = dataclasses.replace(two_seeds[0], commit="abc", recipe="of another rate")
+    line = next(line for line in ledger.lines(KNOWN, [one]) if line["n"])
+    assert line["stale"] == "stale: 1 of 1 seeds measured by another recipe than the row's of today"
+    gone = dataclasses.replace(one, data="cifar10-jpeg", command=one.command + " --data cifar10-jpeg")
+    row = KNOWN.rows[one.id]
+    assert ledger.renewal([gone]) == "replab replicate lab9/mlp4 --seeds 1 --stop-after 2 --renew"
+    there = dataclasses.replace(gone, command=one.command + " --data cifar100")
+    assert ledger.renewal([there]).endswith("--data cifar100 --renew")
+    text = ledger_text.as_markdown(KNOWN, [one])
+    assert text.rstrip().endswith("`replab replicate lab9/mlp4 --seeds 1 --stop-after 2 --renew` |")
+    searched = dataclasses.replace(one, way=SEARCH, stopped_of=None)  # lab9 has no search today
+    assert ledger.staleness(row, searched) == ledger.CHANGED
+
+
+def test_stale_seeds_are_run_again_when_asked_for(two_seeds, tmp_path):
+    where = {"results": tmp_path / "results", "runs": tmp_path / "runs"}
+    for entry in (dataclasses.replace(two_seeds[0], numerics=None), dataclasses.replace(two_seeds[1], commit="abc")):
+        results.append(where["results"], entry, KNOWN)
+    jobs = replication.plan([MLP4], seeds=2, stop_after=2)
+    kept = replication.replicate(jobs, KNOWN, events=Events(lines := Lines()), **where)
+    assert len(kept.finished) == 2
+    assert lines[0].endswith("rows.jsonl already, 1 of them stale: --renew runs those again")
+    assert not where["runs"].exists()
+    replication.replicate(jobs, KNOWN, events=Events(Lines()), renew=True, **where)
+    assert len(list(where["runs"].iterdir())) == 1  # the one that was stale
+    latest = results.read(where["results"])
+    assert [entry.seed for entry in latest] == [3407, 3408, 3407]
+    assert latest[2].numerics == NUMERICS
+    assert latest[2].curve == two_seeds[0].curve
 
 
 def test_identity_is_recipe_images_and_numerics(two_seeds):
@@ -104,12 +152,13 @@ def test_seeds_are_planned_from_the_spread_so_far():
     assert "the spread over seeds is not known" in text
 
 
-def test_the_command_line(replab, refuses, tmp_path, two_seeds):
-    code, out, _ = replab("replicate", "lab9/mlp4", "--check", "--results", tmp_path / "results")
+def test_the_command_line(replab, folders):
+    own = ("--results", folders["results"])
+    code, out, _ = replab("replicate", "lab9/mlp4", "--check", *own)
     assert code == 0
     assert "same        lab9/mlp4 on cifar10, seed 3407" in out
     assert out.endswith("2 same\n")
-    code, out, _ = replab("replicate", "lab9/mlp4", "--to-see", "5", "--results", tmp_path / "results")
+    code, out, _ = replab("replicate", "lab9/mlp4", "--to-see", "5", *own)
     assert "seeds on either side" in out
     with pytest.raises(RecipeError, match="got --stop-after 3 too"):
         replication.plan([MLP4], stop_after=3, search=True)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from scipy import stats
 
 from replab import several
+from replab.figures.seeds import draw_seeds
 from replab.records.seeds import summarise
 from replab.records.statistics import mcnemar, mcnemar_detectable
+from replab.report import seeds as report
 from replab.runs import over_seeds
 from replab.runs.over_seeds import Group
 
@@ -51,21 +55,87 @@ def test_the_power_of_mcnemar_by_simulation():
     assert np.mean(seen) == pytest.approx(0.8, abs=0.07)
 
 
-def test_run_and_compare_with_seeds(replab, in_tmp):
+@pytest.fixture(scope="module")
+def compared(tmp_path_factory):
+    """Two models of two seeds each, by the command line's own path."""
+    runs = tmp_path_factory.mktemp("seeds")
+    return several.run_seeds(["mlp", "fcn"], 2, data="digits", lr=1e-3, epochs=2, seed=5, runs=runs, quiet=True)
+
+
+def test_runs_of_one_recipe_are_one_group(compared):
+    found = over_seeds.groups(compared)
+    assert {g.name for g in found} == {"mlp", "fcn"}
+    assert found[0].summary.mean > found[1].summary.mean
+    for one in found:
+        assert list(one.values) == [5, 6]
+        assert one.interval is not None  # both were tested on the same images
+        assert one.interval[0] < one.summary.mean < one.interval[1]
+    assert over_seeds.redrawn(compared).endswith("the test images stay the same.")
+
+
+def test_one_report_of_all_seeds(compared):
+    folder = report.write(compared)
+    assert folder.parent == compared[0].folder.parent / "groups"
+    text, page = ((folder / name).read_text() for name in ("report.md", "report.html"))
+    for one in over_seeds.groups(compared):  # the two kinds of chance have columns of their own
+        mean, spread, _, images = one.summary
+        assert f"| {one.name} | 2 | {mean:.2f} | {spread:.2f} | {images:.2f} | {one.interval[0]:.2f} to " in text
+    for said in ("A seed redraws", "Welch&#39;s p", "standard deviation over seeds", *(run.id for run in compared)):
+        assert said in page
+        assert said.replace("&#39;", "'") in text
+    assert "![seeds](seeds.png)" in text
+    assert page.count("data:image/png") + page.count("data:image/webp") == 1
+    assert "<script" not in page
+    assert (folder / "seeds.png").read_bytes()[:4] == b"\x89PNG"
+
+
+def test_groups_are_listed_and_reported_again(compared, replab):
+    home = compared[0].folder.parent
+    folder = report.write(compared)
+    (folder / "report.md").unlink()
+    code, out, _ = replab("runs", "--runs", home)
+    assert code == 0
+    assert f"{folder.name}  {', '.join(g.name for g in over_seeds.groups(compared))} on digits, 2 seeds: " in out
+    code, out, _ = replab("report", folder.name, "--runs", home)
+    assert code == 0
+    assert "mlp over fcn" in out or "fcn over mlp" in out
+    assert (folder / "report.md").is_file()
+
+
+def test_a_spoiled_group_is_named_and_harms_no_list(compared, replab, refuses, tmp_path):
+    spoiled = tmp_path / "groups" / "odd"
+    spoiled.mkdir(parents=True)
+    (spoiled / "group.json").write_text('{"runs": 3}')
+    assert report.listed(tmp_path)[0][1].startswith("damaged: ")
+    assert "odd/group.json is not replab's (it names no runs)" in refuses("report", "odd", runs=tmp_path)
+
+
+def test_losses_are_compared_where_there_is_no_accuracy():
+    a, b = ({s: v / 100 for s, v in each.items()} for each in (B, A))
+    one, two = (Group(n, v, summarise(list(v.values())), None, "loss") for n, v in (("a", a), ("b", b)))
+    (_, first), _, (pair, text) = over_seeds.lines([one, two])
+    assert first == "0.9030 ± 0.0030 over 3 seeds"
+    assert (pair, text[:15]) == ("a over b", "-0.0090 of loss")
+    assert text.endswith("P(a < b) = 1.00")
+
+
+def test_the_command_says_mean_spread_and_where_the_report_is(replab, in_tmp):
     code, out, _ = replab("run", "mlp", "--seeds", 2, "--seed", 5, *TINY)
     assert code == 0
     assert "% over 2 seeds; drawing test images:" in out
-    assert "A seed redraws" in out
-    assert "figure: " in out
-    code, out, _ = replab("compare", "mlp", "fcn", "--seeds", 2, *TINY)
-    assert code == 0
-    assert " over " in out
-    assert "Welch's p" in out
+    assert "here also which images are used (--limit)" in out
+    assert re.search(r"^report: .*groups.*report.md, and report.html for a browser$", out, re.MULTILINE)
+    assert out.count("figure: ") == 1
 
 
-def test_runs_of_one_recipe_are_one_group(tmp_path):
-    runs = several.run_seeds(["mlp"], 2, data="digits", lr=1e-3, epochs=1, seed=5, runs=tmp_path, quiet=True)
-    (found,) = over_seeds.groups(runs)
-    assert list(found.accuracies) == [5, 6]
-    assert found.interval is not None  # both were tested on the same images
-    assert found.interval[0] < found.summary.mean < found.interval[1]
+def test_the_figure_of_seeds():
+    rows = [[{"epoch": e, "test_accuracy": 0.5 + 0.1 * e + 0.01 * s} for e in (1, 2, 3)] for s in (0, 1)]
+    group = {"name": "a", "what": "accuracy", "values": [80.0, 81.0], "mean": 80.5, "spread": 0.7,
+             "interval": (79.0, 82.0), "epochs": rows}  # fmt: skip
+    other = {**group, "name": "b", "spread": None, "interval": None, "values": [70.0], "mean": 70.0, "epochs": rows[:1]}
+    dots, curves = draw_seeds([group, other]).axes
+    assert sorted(x for line in dots.lines for x in line.get_xdata() if line.get_marker() == "o") == [70.0, 80.0, 81.0]
+    means = [list(line.get_ydata()) for line in curves.lines]
+    assert means[0] == pytest.approx([60.5, 70.5, 80.5])
+    assert len(curves.collections) == 2  # from the least to the largest seed
+    assert draw_seeds([]) is not None
