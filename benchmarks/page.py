@@ -65,8 +65,7 @@ def table(run: Path, runs: Path, count: int) -> None:
 
 def rendered(site: Site) -> str:
     rows = site.listing.rows()
-    settings, metrics = columns(rows)
-    return bytes(site.rendered(None, "runs.html", rows=rows, settings=settings, metrics=metrics).body).decode()
+    return bytes(site.rendered(None, "runs.html", rows=rows, **columns(rows)).body).decode()
 
 
 def address_of(runs: Path) -> str:

@@ -121,7 +121,7 @@ def embed(
     from replab.figures.style import save
     from replab.tasks.tsne import two_dimensions
 
-    features, labels, predicted = penultimate(loaded, images, model, print)
-    points = two_dimensions(features, loaded.chosen.seed)
-    title = f"{loaded.chosen.model} on {loaded.input['data']}: t-SNE of {len(features):,} test images' features"
-    print(f"figure: {save(embedding(points, labels, predicted, loaded.input['classes'], title), out)}")
+    found = penultimate(loaded, images, model, print)
+    points = two_dimensions(found.rows, loaded.chosen.seed)
+    title = f"{loaded.chosen.model} on {loaded.input['data']}: t-SNE of {len(points):,} test images' features"
+    print(f"figure: {save(embedding(points, found.labels, found.predicted, loaded.input['classes'], title), out)}")

@@ -17,11 +17,11 @@ from replab.records.text import visible
 @app.command(rich_help_panel=RESULTS)
 def report(
     run: RunName,
-    theme: Annotated[str, typer.Option(metavar="THEME", help="figures for light or dark pages")] = "light",
+    theme: Annotated[str, typer.Option(metavar="THEME", help="figures for light or dark pages")] = "",
     runs: Runs = None,
 ) -> None:
     """Write the report and figures of a run, or of a group of seeds, again, and print it."""
-    if theme not in ("light", "dark"):
+    if theme not in ("", "light", "dark"):
         raise RunError(f"--theme must be light or dark, got {theme!r}")
     from replab import api
     from replab.records.record import runs_folder

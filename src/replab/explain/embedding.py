@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,21 @@ from replab.tasks.tsne import FEWEST
 from replab.training import features
 
 
+@dataclass(frozen=True, eq=False)
+class Penultimate:
+    """Of N test images."""
+
+    rows: np.ndarray  # (N, D): what the head is given
+    labels: np.ndarray
+    predicted: np.ndarray
+    index: np.ndarray  # their numbers among the test images
+    pixels: np.ndarray  # uint8 (N, C, H, W)
+
+
 def penultimate(
     run: Any, images: int, model: Any = None, notice: Callable[[str], None] = lambda text: None
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(features (N, D), labels, the predicted classes) of at most this many of the run's test images, drawn by seed."""
+) -> Penultimate:
+    """Of at most this many of the run's test images, drawn by seed; where its data is gone, of those it kept."""
     if images < FEWEST:
         raise RunError(f"t-SNE needs at least {FEWEST} images, got {images}")
     if run.chosen.backend != "torch" or run.input.get("task") != "classify":
@@ -36,7 +48,7 @@ def penultimate(
         shown = Images(pixels[few], labels[chosen], classes, (), ())
         notice(f"note: the data of run {run.id} is not there; shown are {len(few)} test images that the run kept")
     rows = features.penultimate(ready, run.model(model), shown, run.normalised(), trained_on=shown)
-    return rows, labels[chosen], predicted[chosen]
+    return Penultimate(rows, labels[chosen], predicted[chosen], chosen, np.asarray(shown.pixels[:]))
 
 
 def drawn(total: int, images: int, seed: int) -> np.ndarray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import IO
@@ -152,7 +153,7 @@ def ceiling(values: Sequence[float] | np.ndarray, quantile: float, factor: float
     return float(known[known <= top][-1])  # the largest one that is shown in full
 
 
-def save(figure: Figure, path: str | Path, dpi: int = DPI, theme: str = "light") -> Path:
+def save(figure: Figure, path: str | Path, dpi: int = DPI, theme: str = "") -> Path:
     """Write the picture; nobody ever reads half a file."""
     path = Path(path)
     with contextlib.suppress(OSError):  # opening the file says what is wrong
@@ -162,7 +163,8 @@ def save(figure: Figure, path: str | Path, dpi: int = DPI, theme: str = "light")
     return path
 
 
-def write(figure: Figure, file: IO[bytes], kind: str = "png", dpi: int = DPI, theme: str = "light") -> None:
-    if theme == "dark":
+def write(figure: Figure, file: IO[bytes], kind: str = "png", dpi: int = DPI, theme: str = "") -> None:
+    """For light or dark pages; by default as REPLAB_THEME says."""
+    if (theme or os.environ.get("REPLAB_THEME")) == "dark":
         darken(figure)
     figure.savefig(file, dpi=dpi, format=kind)

@@ -11,7 +11,7 @@ from replab.report.markdown import markdown
 from replab.report.page import page
 
 
-def write(record: Record, theme: str = "light") -> None:
+def write(record: Record, theme: str = "") -> None:
     """All of it, anew; the figures for light or dark pages."""
     if not record.has("metrics.json"):
         raise RunError(f"run {record.id} is not finished; replab resume {record.id} finishes it")
@@ -21,7 +21,7 @@ def write(record: Record, theme: str = "light") -> None:
     record.write_text("report.html", page(values, figures))
 
 
-def draw(values: Values, theme: str = "light") -> list[str]:
+def draw(values: Values, theme: str = "") -> list[str]:
     """Write every figure that this run has something for; their file names, in the report's order."""
     from replab.figures import style
 

@@ -66,8 +66,7 @@ class Site:
 
     def runs(self, request: Request) -> Response:
         rows = self.listing.rows()
-        settings, metrics = pages.columns(rows)
-        return self.rendered(request, "runs.html", rows=rows, settings=settings, metrics=metrics)
+        return self.rendered(request, "runs.html", rows=rows, **pages.columns(rows))
 
     def runs_json(self, request: Request) -> Response:
         return JSONResponse([{k: row[k] for k in ("run", "state", "progress", "live")} for row in self.listing.rows()])

@@ -13,6 +13,7 @@ from replab.records.record import Record
 from replab.records.statistics import wilson
 from replab.settings.searched import wanted_trials
 from replab.settings.words import count, duration
+from replab.tasks.metrics import key_of
 
 SILENT = 120  # seconds without an event after which a run whose lock nobody holds has died
 WATCHED = (
@@ -86,19 +87,33 @@ def described(record: Record) -> Row:
         settings = dict(recipe.described(without=("model", "data", "params")))
         settings |= {str(name): str(value) for name, value in recipe.params.items()}
         numbers = {name: value for name, value in metrics.items() if isinstance(value, (int, float))}
-        accuracy, interval = numbers.get("accuracy"), None
-        if accuracy is not None:
-            images = int(record.read_json("input.json", {}).get("test_images", 0))
-            interval = wilson(round(accuracy * images), images)
+        images = int(record.read_json("input.json", {}).get("test_images", 0)) if "accuracy" in numbers else 0
+        numbers, spans = with_spans(numbers, images)
         return {
             "run": record.id, "model": recipe.model, "data": Path(recipe.data).name, "settings": settings,
-            "metrics": numbers, "interval": interval, "fault": "", "finished": bool(metrics),
+            "metrics": numbers, "spans": spans, "asked": [key_of(name) for name in recipe.metric],
+            "fault": "", "finished": bool(metrics),
         }  # fmt: skip
     except (ReplabError, ValueError, TypeError, AttributeError, OSError) as error:
         return {
-            "run": record.id, "model": "–", "data": "–", "settings": {}, "metrics": {}, "interval": None,
+            "run": record.id, "model": "–", "data": "–", "settings": {}, "metrics": {}, "spans": {}, "asked": [],
             "fault": str(error).removeprefix(f"run {record.id}: "), "finished": False,
         }  # fmt: skip
+
+
+def with_spans(numbers: dict[str, float], images: int) -> tuple[dict[str, float], dict[str, str]]:
+    """Metrics, and how sure they are: an interval or a standard error belongs to its metric and is none itself."""
+    spans = {}
+    if "accuracy" in numbers:
+        low, high = wilson(round(numbers["accuracy"] * images), images)
+        spans["accuracy"] = f"{low:.1%} to {high:.1%}"
+    for name in numbers:
+        if f"{name}_se" in numbers:
+            spans[name] = f"± {numbers[f'{name}_se']:.2g}"
+        elif f"{name}_low" in numbers and f"{name}_high" in numbers:
+            spans[name] = f"{numbers[f'{name}_low']:.4g} to {numbers[f'{name}_high']:.4g}"
+    parts = {f"{name}{end}" for name in spans for end in ("_se", "_low", "_high")}
+    return {name: value for name, value in numbers.items() if name not in parts}, spans
 
 
 def held_locks() -> set[int] | None:

@@ -24,17 +24,18 @@ IMAGES = 60  # images on which runs disagree
 FIRST = ("accuracy", "loss", "seed", "epochs", "learning rate")
 
 
-def columns(rows: list[Row]) -> tuple[list[str], list[str]]:
-    """Names of the settings and of the metrics that some run has; what most runs have comes first."""
-    names = []
+def columns(rows: list[Row]) -> dict[str, list[str]]:
+    """Settings and metrics that some run has, the commonest first after those that --metric asked for."""
+    asked = list(dict.fromkeys(name for row in rows for name in row["asked"]))
+    place = {name: i for i, name in enumerate((*FIRST[:2], *asked, *FIRST[2:]))}
+    found = {"asked": asked}
     for kind in ("settings", "metrics"):
         counts: dict[str, int] = {}
         for row in rows:
             for name in row[kind]:
                 counts[name] = counts.get(name, 0) + 1
-        place = {name: i for i, name in enumerate(FIRST)}
-        names.append(sorted(counts, key=lambda name: (place.get(name, len(place)), -counts[name], name)))
-    return names[0], names[1]
+        found[kind] = sorted(counts, key=lambda name: (place.get(name, len(place)), -counts[name], name))
+    return found
 
 
 def report(record: Record) -> dict[str, Any]:
@@ -84,6 +85,7 @@ def comparison(records: list[Record]) -> dict[str, Any]:
     pairs, images = paired([run for run in runs if any(row["run"] == run.id for row in rows)])
     return {
         "rows": rows,
+        "metrics": list(dict.fromkeys(name for row in rows for name in row["metrics"])),
         "faults": faults,
         "pairs": pairs,
         "data": {"compare": charts.over_each_other(epochs, order[:6]), "disagree": images},

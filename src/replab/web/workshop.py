@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 
 from replab.data.decode.as_pixels import as_pixels
-from replab.errors import RunError
+from replab.errors import DataError, RunError
 from replab.records.record import Record
 from replab.records.values import Values
 from replab.report.page.pictures import overlaid, sprite
 from replab.runs.run import Run
+from replab.tasks.samples import some
 from replab.web.explore import refusal
 
 KEPT = 2  # models in memory
@@ -135,35 +136,49 @@ def latent(place: dict[str, Any], size: int) -> np.ndarray:
 
 
 def embedded(run: Run) -> dict[str, Any]:
-    """(x, y, class, answer, number) of each image, and a sprite of them. Loads the run's images."""
+    """(x, y, class, answer, number, place of its picture or -1) of each image, and a sprite of the pictures."""
     from replab.data.decode.pictures import resized
     from replab.tasks.tsne import two_dimensions
 
-    values = Values(run.record)
+    values, notes = Values(run.record), list[str]()
     if "embedding" in values.arrays:  # an autoencoder's run keeps its own
-        places, which = values.arrays["embedding"][:POINTS], values.arrays["embedding_index"][:POINTS]
-        what = "the means of the encoder"
+        points, which = values.arrays["embedding"][:POINTS], values.arrays["embedding_index"][:POINTS]
+        what, (pictured, pixels) = "the means of the encoder", pictures(run, values, which)
+        if len(pictured) < len(which):
+            notes.append(f"The data is not there: {len(pictured)} images, which the run kept, have their pictures.")
     else:
-        from replab.explain.embedding import drawn, penultimate
+        from replab.explain.embedding import penultimate
 
-        rows, _, _ = penultimate(run, POINTS)
-        which = drawn(int(values.input["test_images"]), POINTS, run.chosen.seed)
-        places, what = two_dimensions(rows, run.chosen.seed), "what the head is given"
-    test = run.reopened().data.test
-    pixels = test.pixels[which]
+        seen = penultimate(run, POINTS, notice=notes.append)
+        points, what = two_dimensions(seen.rows, run.chosen.seed), "what the head is given"
+        which = pictured = seen.index
+        pixels = seen.pixels
     if max(pixels.shape[2:]) > POINT:
         pixels = resized(pixels, POINT)
-    answers = values.answers
-    labels = test.labels[which] if test.labels is not None else np.zeros(len(which), int)
+    answers, arrays = values.answers, values.arrays
+    labels = arrays["labels"][which] if "labels" in arrays else np.zeros(len(which), int)
     said = answers.predicted[which] if answers is not None else labels
+    place = {int(number): i for i, number in enumerate(pictured)}
     return {
         "what": what,
+        "note": " ".join(notes),
         "points": [
-            (round(float(x), 3), round(float(y), 3), int(label), int(answer), int(number))
-            for (x, y), label, answer, number in zip(places, labels, said, which)
+            (round(float(x), 3), round(float(y), 3), int(label), int(answer), int(number), place.get(int(number), -1))
+            for (x, y), label, answer, number in zip(points, labels, said, which)
         ],
         "images": sprite(np.asarray(pixels)),
         "classes": {int(c): values.classes[c][:80] for c in np.unique(np.concatenate([labels, said]))}
         if values.classes
         else {},
     }
+
+
+def pictures(run: Run, values: Values, which: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(numbers, pixels) of these test images; where the data is gone, of those among them that the run kept."""
+    try:
+        return which, np.asarray(run.reopened().data.test.pixels[which])
+    except DataError:
+        from replab.tasks.reconstruct import Reconstruct
+
+        pixels = values.arrays["originals"]
+        return some(int(values.input["test_images"]), len(pixels), Reconstruct.seed), pixels

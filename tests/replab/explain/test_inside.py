@@ -206,10 +206,11 @@ def test_the_report_shows_right_and_wrong_ones(vit_run):
 
 
 def test_penultimate_features_are_what_the_head_gets(vit_run, replab, tmp_path):
-    rows, _, said = embedding.penultimate(vit_run, 40)
-    assert rows.shape == (40, 16)
+    found = embedding.penultimate(vit_run, 40)
+    assert found.rows.shape == (40, 16)
     with torch.no_grad():
-        assert (vit_run.model().head(torch.from_numpy(rows)).argmax(1).numpy() == said).all()
+        assert (vit_run.model().head(torch.from_numpy(found.rows)).argmax(1).numpy() == found.predicted).all()
+    np.testing.assert_array_equal(found.pixels, vit_run.reopened().data.test.pixels[found.index])
     code, _, _ = replab("embed", vit_run.folder, "--images", 40, "--out", tmp_path / "e.png")
     assert code == 0
     assert np.asarray(Image.open(tmp_path / "e.png").convert("L")).std() > 3

@@ -52,6 +52,14 @@ def test_text_stands_out_on_either_page(name, tmp_path):
         assert all(abs(brightness(text.get_color()) - page) > 0.3 for text in outside)
 
 
+def test_the_environment_says_which_page_it_is(tmp_path, monkeypatch):
+    monkeypatch.setenv("REPLAB_THEME", "dark")
+    for which, dark in (("", True), ("light", False)):
+        figure = FIGURES["message"]()
+        style.save(figure, tmp_path / "one.png", theme=which)
+        assert (brightness(figure.get_facecolor()) < 0.1) == dark
+
+
 def test_a_colour_of_the_palette_keeps_its_hue_and_nothing_stays_nothing():
     assert theme.exchanged("none") == "none"
     assert theme.exchanged((0, 0, 0, 0)) == "none"

@@ -1,14 +1,13 @@
 """Models with their counts and layers, data sets with their classes and images: in a real browser."""
 
 import pytest
-from serving import served
 
 from replab.errors import ReplabError
 from replab.web import looks
 
 
-def test_models_are_counted_and_data_is_looked_at(browser, tmp_path):
-    address, token = served(tmp_path)
+def test_models_are_counted_and_data_is_looked_at(browser, page):
+    address, token = page
     browser.open(f"{address}catalogue?token={token}")
     count = "#models tr[data-name=acgan] td"
     browser.wait(lambda: browser.one(count).text == "1,023,819", 60)

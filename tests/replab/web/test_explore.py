@@ -7,10 +7,9 @@ import json
 import numpy as np
 import pytest
 from PIL import Image
-from serving import served
 
 from replab import api
-from replab.errors import ReplabError
+from replab.errors import DataError, ReplabError
 from replab.web.app import Site
 from replab.web.explore import shown
 from replab.web.workshop import Workshop
@@ -18,35 +17,9 @@ from replab.web.workshop import Workshop
 MODEL = "from torch import nn\n\n\ndef build(image):\n    return nn.Sequential(nn.Flatten(), nn.Linear(64, 10))\n"
 
 
-@pytest.fixture(scope="module")
-def runs(tmp_path_factory):
-    """A classifier and an autoencoder, both weak."""
-    folder = tmp_path_factory.mktemp("runs")
-    api.run("mlp", limit=150, params={"widths": [16]}, lr=3e-3, epochs=3, runs=folder)
-    api.run("vae", limit=120, params={"latent": 12}, lr=1e-3, epochs=1, runs=folder)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def page(runs):
-    return served(runs)
-
-
-@pytest.fixture(scope="module")
-def classifier(runs):
-    return next(run for run in map(api.Run, api.Record.all(runs)) if run.chosen.model == "mlp")
-
-
-@pytest.fixture(scope="module")
-def autoencoder(runs):
-    return next(run for run in map(api.Run, api.Record.all(runs)) if run.chosen.model == "vae")
-
-
 def opened(browser, page, run):
     address, token = page
-    browser.open(f"{address}?token={token}")
-    browser.wait(lambda: "token" not in browser.driver.current_url)  # it is in a cookie now
-    browser.open(f"{address}runs/{run.id}/explore")
+    browser.open(f"{address}runs/{run.id}/explore?token={token}")
 
 
 def answers(browser) -> int:
@@ -140,6 +113,34 @@ def test_points_show_their_images(browser, page, request, which):
     assert marks == len(test)
 
 
+@pytest.mark.parametrize("which", ["classifier", "autoencoder"])
+def test_points_of_a_run_whose_data_is_gone(which, request, monkeypatch):
+    """Its folder keeps some test images: they are placed, or at least have their pictures."""
+    run = request.getfixturevalue(which)
+    test = run.reopened().data.test
+
+    def gone(self, model=None):
+        raise DataError("no such folder")
+
+    monkeypatch.setattr(api.Run, "reopened", gone)
+    answer = Workshop().points(run.record)
+    assert "is not there" in answer["note"]
+    pictured = [(number, place) for *_, number, place in answer["points"] if place >= 0]
+    assert len(pictured) >= 5
+    seen = pixels_of_sprite(answer["images"])
+    for number, place in pictured:
+        np.testing.assert_array_equal(seen[place], test.pixels[number, 0])
+
+
+def pixels_of_sprite(sprite) -> np.ndarray:
+    """(N, H, W)."""
+    with Image.open(io.BytesIO(base64.b64decode(sprite["url"].partition(",")[2]))) as picture:
+        whole = np.asarray(picture.convert("L"))
+    height, width = sprite["height"], sprite["width"]
+    cut = whole.reshape(whole.shape[0] // height, height, whole.shape[1] // width, width).swapaxes(1, 2)
+    return cut.reshape(-1, height, width)
+
+
 def test_without_the_token_it_is_only_looked_at(browser, page, classifier):
     browser.driver.delete_all_cookies()
     browser.open(f"{page[0]}runs/{classifier.id}/explore")
@@ -162,12 +163,13 @@ def test_few_models_are_kept(runs, classifier):
     workshop = Workshop()
     for record in api.Record.all(runs):
         workshop.run(record)
-    assert len(workshop._runs) == 2
+    assert len(workshop._runs) == 2 < len(list(api.Record.all(runs)))
     assert workshop.run(classifier.record) is workshop.run(classifier.record)
 
 
 def test_a_users_own_file_is_run_only_where_the_page_was_told_to(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("replab.report.write.draw", lambda *given, **named: [])  # its figures are not looked at
     (tmp_path / "mine.py").write_text(MODEL)
     run = api.run("mine.py:build", limit=60, lr=1e-3, epochs=1, runs=tmp_path / "runs")
     (tmp_path / "mine.py").write_text("raise SystemExit('it was imported')")

@@ -7,15 +7,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from replab import api
 from replab.records.values import Values
-from replab.report.write import write
-
-
-@pytest.fixture(scope="module")
-def classifier(tmp_path_factory):
-    """A weak classifier: every row of its confusion matrix has mistakes."""
-    return api.run("mlp", limit=300, params={"widths": [8]}, lr=3e-3, epochs=3, runs=tmp_path_factory.mktemp("runs"))
 
 
 @pytest.fixture
@@ -58,7 +50,7 @@ def test_a_confusion_cell_shows_exactly_the_images_that_belong_there(page, class
 
 def test_mistakes_sort_by_confidence_and_open_their_maps(page):
     def shares() -> list[float]:
-        return [float(t.text.replace(" · maps", "").split()[-2]) for t in page.all("#mistake-images .thumb")]
+        return [float(text.replace(" · maps", "").split()[-2]) for text in page.texts("#mistake-images .thumb")]
 
     assert shares() == sorted(shares(), reverse=True)
     page.one("#mistake-order option[value=unsure]").click()
@@ -74,7 +66,7 @@ def test_mistakes_sort_by_confidence_and_open_their_maps(page):
 def test_every_kept_mistake_within_the_cost_has_a_map(page, classifier):
     kept = Values(classifier.record).examples
     mistakes = page.all("#mistake-images .thumb")
-    mapped = [thumb for thumb in mistakes if "maps" in thumb.text]
+    mapped = [thumb for thumb, text in zip(mistakes, page.texts("#mistake-images .thumb")) if "maps" in text]
     cost = 37  # passes: an mlp has occlusion alone
     assert len(mapped) == min(len(mistakes), max(12, 2 * classifier.input["test_images"] // cost))
     last = mapped[-1]
@@ -114,7 +106,7 @@ def test_charts_are_read_and_zoomed_by_keys_and_by_mouse(page):
 
 def test_tables_sort(page):
     def column() -> list[str]:
-        return [cell.text for cell in page.all("#classes tbody td:nth-child(3)")]
+        return page.texts("#classes tbody td:nth-child(3)")
 
     page.click("#classes thead th:nth-child(3) button")
     assert column() == sorted(column(), key=lambda text: float(text.rstrip("%")))
@@ -122,14 +114,11 @@ def test_tables_sort(page):
     assert column() == sorted(column(), key=lambda text: -float(text.rstrip("%")))
 
 
-def test_a_class_called_script_is_only_a_name(browser, classifier, tmp_path):
-    import shutil
-
-    shutil.copytree(classifier.folder, tmp_path / classifier.id)
-    run = api.load_run(classifier.id, tmp_path)
+def test_a_class_called_script_is_only_a_name(browser, altered):
+    run, write = altered
     names = ["</script><script>document.title='taken'</script>", '<img src=x onerror="document.title=1">']
     run.record.write_json("input.json", {**run.input, "classes": [*names, *run.input["classes"][2:]]})
-    write(run.record)
+    write()
     browser.open((run.folder / "report.html").as_uri())
     browser.click(".matrix button")
     assert browser.driver.title == "mlp on digits · replab"
@@ -137,17 +126,14 @@ def test_a_class_called_script_is_only_a_name(browser, classifier, tmp_path):
     assert not browser.all("img[src=x]")
 
 
-def test_the_slider_shows_the_samples_of_each_epoch(browser, classifier, tmp_path):
-    import shutil
-
+def test_the_slider_shows_the_samples_of_each_epoch(browser, altered):
     from replab.figures.samples import png
 
-    shutil.copytree(classifier.folder, tmp_path / classifier.id)
-    run = api.load_run(classifier.id, tmp_path)
+    run, write = altered
     kept = {epoch: png(np.full((4, 1, 8, 8), 20 * epoch, np.uint8)) for epoch in (1, 2, 5)}
     for epoch, data in kept.items():
         run.record.write_bytes(f"samples/epoch-{epoch:04d}.png", data)
-    write(run.record)
+    write()
     browser.open((run.folder / "report.html").as_uri())
     for place, (epoch, data) in enumerate(kept.items()):
         script = "arguments[0].value = arguments[1]; arguments[0].dispatchEvent(new Event('input'))"
@@ -156,15 +142,12 @@ def test_the_slider_shows_the_samples_of_each_epoch(browser, classifier, tmp_pat
         assert browser.one("#frame-image").get_attribute("src").endswith(base64.b64encode(data).decode())
 
 
-def test_a_walk_goes_from_one_image_to_another(browser, classifier, tmp_path):
-    import shutil
-
-    shutil.copytree(classifier.folder, tmp_path / classifier.id)
-    run = api.load_run(classifier.id, tmp_path)
+def test_a_walk_goes_from_one_image_to_another(browser, altered):
+    run, write = altered
     walk = np.arange(16, dtype=np.uint8).repeat(64).reshape(16, 1, 8, 8) * 10
     more = {"interpolation": walk, "originals": walk[:2], "reconstructions": walk[2:4]}
     run.record.write_predictions({**run.predictions, **more})
-    write(run.record)
+    write()
     browser.open((run.folder / "report.html").as_uri())
     script = "arguments[0].value = arguments[1]; arguments[0].dispatchEvent(new Event('input'))"
     for step in (0, 3, 7):

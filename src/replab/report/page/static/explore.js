@@ -204,7 +204,7 @@ function mapping() {
       const name = (c) => answer.classes[c] ?? "";
       const classes = [...new Set(answer.points.map((p) => p[2]))].sort((a, b) => a - b);
       const series = classes.map((c) => ({
-        name: name(c) || "images", colour: c, marks: answer.points.flatMap(([x, y, truth, said, number], place) => (truth !== c ? [] : [{
+        name: name(c) || "images", colour: c, marks: answer.points.flatMap(([x, y, truth, said, number, place]) => (truth !== c ? [] : [{
           x, y, place, cross: truth !== said,
           text: `test image ${number}${name(truth) ? `: ${name(truth)}` : ""}${truth === said ? "" : `, answered ${name(said)}`}`,
         }])),
@@ -213,10 +213,10 @@ function mapping() {
       const closer = document.getElementById("points-closer");
       holder.replaceChildren();
       chart(holder, { title: `t-SNE of ${answer.what}`, x: "", unit: "", bare: true, tall: 460, small: true, series }, (point) => {
-        closer.replaceChildren(tile(answer.images, point.place, point.text), element("p", {}, point.text));
+        closer.replaceChildren(point.place < 0 ? "" : tile(answer.images, point.place, point.text), element("p", {}, point.text));
       });
       const mistakes = answer.points.some((p) => p[2] !== p[3]) ? " Crosses are mistakes." : "";
-      say(status, `${answer.points.length} test images.${mistakes} Hover, or use the arrow keys, to see an image.`);
+      say(status, `${answer.points.length} test images.${mistakes} Hover, or use the arrow keys, to see an image. ${answer.note}`);
       button.hidden = true;
     } catch (error) { say(status, error.message, true); button.disabled = false; }
   });

@@ -39,7 +39,7 @@ function start() {
   }
   field.addEventListener("input", filter);
 
-  const most = { metric: 4, setting: 8 }; // columns of a kind that are shown at first
+  const most = { asked: 8, metric: 4, setting: 8 }; // columns of a kind that are shown at first
   const hidden = new Set();
   heads.forEach((head, i) => { if (head.dataset.kind && most[head.dataset.kind]-- <= 0) hidden.add(i); });
   const sheet = new CSSStyleSheet();
