@@ -1,10 +1,12 @@
 """What README.md, CONTRIBUTING.md and docs/ say to type is typed: every replab command and every Python block.
 
 In order, in a folder of its own, as a reader would; on tiny files in the data sets' real formats, and with --fast where
-a run is asked for. A block that begins with `# file: NAME` is written there. mytorch's pages have a test of their own.
+a run is asked for. A block that begins with `# file: NAME` is written there. What one page shows and another repeats,
+word for word, is typed once: the pages share their runs. mytorch's pages have a test of their own.
 """
 
 import importlib.util
+import os
 import re
 import shlex
 import sys
@@ -42,14 +44,25 @@ def data_sets(tmp_path_factory):
     return root
 
 
+@pytest.fixture(scope="module")
+def typed_before():
+    """What was typed so far, and the run that it made."""
+    return {}
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    return tmp_path_factory.mktemp("pages")
+
+
 @pytest.fixture
-def desk(tmp_path, data_sets, monkeypatch):
+def desk(tmp_path, data_sets, shared, monkeypatch):
     """A reader's folder: some photos, a zip of them, an image."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("REPLAB_DATA", str(data_sets))
-    monkeypatch.setenv("REPLAB_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("REPLAB_CONFIG", str(tmp_path / "config"))
-    monkeypatch.delenv("REPLAB_RUNS", raising=False)
+    for name in ("runs", "cache"):
+        monkeypatch.setenv(f"REPLAB_{name.upper()}", str(shared / name))
     monkeypatch.syspath_prepend(str(tmp_path))
     rng = np.random.default_rng(0)
     with zipfile.ZipFile("photos.zip", "w") as archive:
@@ -90,16 +103,18 @@ def typed(words, capsys, monkeypatch):
     assert not code, f"{shlex.join(words)}: {err or out}"
 
 
-def last_run():
-    return max(Path("runs").glob("*/environment.json"), key=lambda path: path.stat().st_mtime_ns).parent.name
+def newest_run():
+    started = Path(os.environ["REPLAB_RUNS"]).glob("*/environment.json")
+    return max(started, key=lambda path: path.stat().st_mtime_ns, default=Path("none/yet")).parent.name
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_what_is_shown_works(page, desk, capsys, monkeypatch):
+def test_what_is_shown_works(page, desk, typed_before, capsys, monkeypatch):
     from replab.report import write as report
 
     draw = report.draw
     names: dict = {"__name__": "page"}
+    run = ""  # the page's newest, which may have been made by an earlier one
     for kind, text, line in blocks(page):
         file = re.match(r"# file: (\S+)\n", text)
         if file:
@@ -107,13 +122,23 @@ def test_what_is_shown_works(page, desk, capsys, monkeypatch):
             Path(file[1]).write_text(text)
         elif kind == "python":
             monkeypatch.setattr(report, "draw", draw)
+            if run != newest_run():
+                text = text.replace('"latest"', f'"{run}"')
             exec(compile("\n" * line + text, page.name, "exec"), names)
+            run = newest_run() if "replab.run" in text else run
         elif kind == "sh":
             monkeypatch.setattr(report, "draw", lambda *args: [])  # each would take a second
             for command in text.splitlines():
                 words = shlex.split(command, comments=True)
                 if words[:1] == ["replab"]:
-                    typed([last_run() if word == "RUN" else word for word in words], capsys, monkeypatch)
+                    before = newest_run()
+                    names_run = {"RUN": run, "latest": "latest" if run == before else run}
+                    words = [names_run.get(word, word) for word in words]
+                    if tuple(words) not in typed_before:
+                        typed(words, capsys, monkeypatch)
+                        after = newest_run()
+                        typed_before[tuple(words)] = after if after != before else ""
+                    run = typed_before[tuple(words)] or run
                 elif words[:1] == ["make"]:
                     assert re.search(rf"^{words[1]}:", (ROOT / "Makefile").read_text(), re.MULTILINE), command
                 elif words[:1] == ["python"]:

@@ -110,9 +110,14 @@ def checkout(commit: str | None, ready: Path | None) -> Iterator[Path]:
 
 
 def environment() -> dict[str, str]:
-    """One thread, so that sums have one order; no settings of the caller's."""
+    """One thread, so that sums have one order; no settings of the caller's; the protocol that every version knows."""
     ours = {k: v for k, v in os.environ.items() if not k.startswith(("REPLAB_", "MYTORCH_", "MAKE", "PYTHON"))}
-    return ours | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+    return ours | {
+        "OMP_NUM_THREADS": "1",
+        "OPENBLAS_NUM_THREADS": "1",
+        "MKL_NUM_THREADS": "1",
+        "REPLAB_PROTOCOL": "plain",
+    }
 
 
 def carry_out(name: str, tree: Path, place: Path, again: bool) -> Path:

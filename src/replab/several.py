@@ -7,6 +7,7 @@ are the same. A run whose worker was lost is resumed by another one.
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import shutil
 import sys
@@ -14,7 +15,7 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from replab import api
 from replab.api import Model
@@ -71,13 +72,14 @@ def run_each(
     each = list(each)
     crew = workers if isinstance(workers, Workers) else Workers.asked(workers)
     told = events or Events(*watchers(quiet))
-    jobs, memory, device, hindrance = list[Job](), 0, "cpu", ""
+    jobs, needs, device, hindrance = list[Job](), list[Needs](), "cpu", ""
     for own in each:
         experiment = api.prepare(**own, **shared)
         jobs.append(Job(len(jobs), label(own), experiment.recipe.to_toml()))
         hindrance = hindrance or obstacle(experiment)
-        memory, device = max(memory, needed(experiment, crew, len(each))), experiment.device
-    together = crew_for(len(each), crew, hindrance if ddp is None else "--ddp uses them", memory, device, told)
+        needs.append(needed(experiment, crew, len(each)))
+        device = experiment.device
+    together = crew_for(crew, needs, hindrance if ddp is None else "--ddp uses them", device, told)
     if together is None:
         how: dict[str, Any] = {"quiet": quiet, "events": events, "track": track, "workers": crew, "ddp": ddp}
         return [api.run(**own, **shared, **how, checkpoint_every=checkpoint_every) for own in each]
@@ -114,35 +116,50 @@ def obstacle(experiment: Experiment) -> str:
     return ""
 
 
-def needed(experiment: Experiment, crew: Workers, runs: int) -> int:
-    """Bytes of a process that makes this run, measured on a batch; 0 where nobody will ask."""
+class Needs(NamedTuple):
+    """What one run takes."""
+
+    memory: int = 0  # bytes of its process
+    seconds: float = math.inf
+
+
+def needed(experiment: Experiment, crew: Workers, runs: int) -> Needs:
+    """Measured on a batch, where somebody will ask."""
     from replab.search.hire import room
     from replab.training import cost
 
     wanted = room(experiment.device) if crew.count is None else crew.count
     if min(runs, wanted) < 2 or crew.engine != "processes":
-        return 0
-    return cost.measure(experiment).memory_bytes
+        return Needs()
+    found = cost.measure(experiment)
+    training = found.train_seconds or found.epoch_seconds * experiment.recipe.search.max_epochs
+    return Needs(found.memory_bytes, found.feature_seconds + found.search_seconds + training)
 
 
 def crew_for(
-    runs: int, crew: Workers, hindrance: str, memory: int, device: str, events: Events
+    crew: Workers, needs: Sequence[Needs], hindrance: str, device: str, events: Events
 ) -> tuple[Workers, int] | None:
-    """(workers for whole runs, workers for the search inside each), or None: one run after another."""
+    """(workers for whole runs, workers for the search inside each), or None: one run after another.
+
+    Runs that are over before workers have started gain nothing by them, unless somebody asked.
+    """
     import torch
 
     from replab.search import hire
 
+    runs = len(needs)
     if runs == 1 or crew.count == 1:
         return None
     if hindrance:
         if crew.count is not None and "--ddp" not in hindrance:
             raise ModelError(f"--workers {crew.count} needs runs that can be sent to a worker: {hindrance}")
         return None
-    found = hire.crew(crew, runs, hire.room(device), memory)
+    found = hire.crew(crew, runs, hire.room(device), max(each.memory for each in needs))
     if found == hire.ALONE:
         return None
     at_once, threads = found.count or 1, count(int(torch.get_num_threads()), "thread")
+    if crew == Workers() and sum(each.seconds for each in needs) * (1 - 1 / at_once) <= hire.START:
+        return None
     events.message(f"runs: {at_once} of {runs} side by side, each on {threads}, as it would be alone")
     return found, max(1, (crew.count or at_once) // at_once)
 

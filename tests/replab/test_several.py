@@ -185,8 +185,9 @@ def test_how_many_runs_fit(monkeypatch):
     monkeypatch.setattr("torch.get_num_threads", lambda: 2)
     monkeypatch.setattr(hire, "fits", lambda each: 3)
 
-    def crew(asked, runs=6, hindrance=""):
-        return several.crew_for(runs, Workers(asked), hindrance, 2**30, "cpu", Events(lines))
+    def crew(asked, runs=6, hindrance="", seconds=60.0):
+        needs = [several.Needs(2**30, seconds)] * runs
+        return several.crew_for(Workers(asked), needs, hindrance, "cpu", Events(lines))
 
     assert crew(None) == (Workers(3), 1)  # four by cores, three by memory
     assert crew(3) == (Workers(3), 1)
@@ -194,6 +195,8 @@ def test_how_many_runs_fit(monkeypatch):
     assert crew(None, runs=1) is None
     assert crew(4, runs=2) == (Workers(2), 2)  # what is left over serves the search inside each run
     assert crew(None, hindrance="it is code of this session") is None
+    assert crew(None, seconds=1.0) is None  # they would be over before the workers have started
+    assert crew(2, seconds=1.0) == (Workers(2), 1)
     with pytest.raises(RunError, match=r"^--workers 5 needs about 5.0 GiB, more than is free: 3 fit; --workers 3$"):
         crew(5)
     assert lines[0] == "runs: 3 of 6 side by side, each on 2 threads, as it would be alone"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -82,7 +83,7 @@ def side_by_side(
 def crew_for(
     workers: Workers, jobs: Sequence[Job], budget: float | None, fast: bool, events: Events
 ) -> tuple[Workers, int] | None:
-    """Workers for several rows at once; None: one after another. The memory of each row is measured on a batch."""
+    """Workers for several rows at once; None: one after another. What each row needs is measured on a batch."""
     if budget is not None or len(jobs) < 2 or workers.count == 1 or workers.engine == "in-process":
         if budget is not None and (workers.count or 1) > 1:
             events.message("a budget decides row by row what still fits: the rows follow one another")
@@ -90,13 +91,15 @@ def crew_for(
     device = pick_device(jobs[0].recipe.device, jobs[0].recipe.backend)
     if (workers.count or hire.room(device)) < 2 and workers.engine != "ray":
         return None
-    memory = 0
-    for recipe in {job.row.id: job.recipe for job in jobs}.values():
-        try:
-            memory = max(memory, several.needed(prepare(recipe.fast() if fast else recipe), workers, len(jobs)))
-        except ReplabError:
-            continue  # the worker that is to run it will say the same
-    return several.crew_for(len(jobs), workers, "", memory, device, events)
+    rows: dict[str, several.Needs] = {}
+    for job in jobs:
+        if job.row.id not in rows:
+            # a row that cannot be prepared here is left to the worker that is to run it, which says the same
+            with contextlib.suppress(ReplabError):
+                ready = prepare(job.recipe.fast() if fast else job.recipe)
+                rows[job.row.id] = several.needed(ready, workers, len(jobs))
+    needs = [rows.get(job.row.id, several.Needs()) for job in jobs]
+    return several.crew_for(workers, needs, "", device, events)
 
 
 def _name(job: Job) -> str:
