@@ -6,7 +6,13 @@ import numpy as np
 
 from replab.data.images import Dataset, Images
 
-SHAPES = {"mnist": (1, 28, 28), "cifar10": (3, 32, 32), "cifar10-jpeg": (3, 32, 32), "anime-faces": (3, 64, 64)}
+SHAPES = {
+    "mnist": (1, 28, 28),
+    "fashion-mnist": (1, 28, 28),
+    "cifar10": (3, 32, 32),
+    "cifar10-jpeg": (3, 32, 32),
+    "anime-faces": (3, 64, 64),
+}
 
 
 def images(n: int, shape: tuple[int, int, int], seed: int) -> Images:

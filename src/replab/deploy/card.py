@@ -105,7 +105,9 @@ def _data(values: Values) -> str:
     known, chosen = values.input, values.chosen
     classes = known["classes"]
     more = f" and {len(classes) - LISTED:,} more" if len(classes) > LISTED else ""
-    normalised = "none" if known["mean"] is None else ", ".join(f"{m:.4g} ± {s:.4g}" for m, s in _pairs(known))
+    normalised = (
+        "none" if known["mean"] is None else "; ".join(f"mean {m:.4g}, deviation {s:.4g}" for m, s in _pairs(known))
+    )
     return table(
         ("", ""),
         [

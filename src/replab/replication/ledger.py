@@ -112,7 +112,7 @@ def _line(row: Row, figure: Figure, group: Group | None) -> dict[str, Any]:
         epochs=epochs,
         bound=figure.bound,
         incomparable=figure.incomparable,
-        absent=row.not_run or row.unmeasured or f"not measured yet: replab replicate {row.id}",
+        absent=row.not_run or row.unmeasured or f"not measured yet: {shlex.join(row.words)}",
     )
     made = group.entries if group else ()
     interval = group.interval(figure.measure) if group else None
@@ -128,6 +128,7 @@ def _line(row: Row, figure: Figure, group: Group | None) -> dict[str, Any]:
         "low": interval and interval[0],
         "high": interval and interval[1],
         "n": measured.n if measured else 0,
+        "seeds": " ".join(str(e.seed) for e in made),
         "unit": measure.unit if measure else "",
         "margin": figure.tolerance,
         "bound": figure.bound,
@@ -138,7 +139,7 @@ def _line(row: Row, figure: Figure, group: Group | None) -> dict[str, Any]:
         "flops": made[0].flops if made else None,
         "hardware": _joined(e.hardware for e in made),
         "commit": _joined(e.commit for e in made),
-        "command": made[-1].command if made else f"replab replicate {row.id}",  # the last seed's makes all
+        "command": made[-1].command if made else shlex.join(row.words),  # the last seed's makes all
         "published_duration": row.duration,
         "published_hardware": row.hardware,
         "verdict": word,

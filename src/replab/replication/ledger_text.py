@@ -35,7 +35,8 @@ How to read it (docs/replicate.md has the rules):
   `replab replicate ROW --check` repeats its first epoch and says whether it still matches, and the last table has the
   command that measures it again.
 - Claims are judged by Welch's t test; p-values are Holm's within one pack. A *right* way stands beside a published
-  way that was wrong. The model is always that of the last epoch, unless a line says otherwise.
+  way that was wrong. FLOPs are those of a training, about: six per multiplication, image and epoch; older rows did not
+  keep them. The model is always that of the last epoch, unless a line says otherwise.
 """
 
 
@@ -90,8 +91,10 @@ def as_markdown(known: Published, entries: Sequence[Entry]) -> str:
     if made:
         parts.append("## How each was made\n")
         parts.append(_table(
-            ("row", "command", "seeds", "learning rate", "minutes", "hardware", "published duration", "commit"),
-            [(row_name(r), f"`{r['command']}`", r["n"], r["lr"], f"{r['minutes']:.1f}", r["hardware"],
+            ("row", "command", "seeds", "learning rate", "minutes", "FLOPs", "hardware", "published duration",
+             "commit"),
+            [(row_name(r), f"`{r['command']}`", r["seeds"], r["lr"], f"{r['minutes']:.1f}",
+              "–" if r["flops"] is None else f"{r['flops']:.1e}", r["hardware"],
               ", ".join(w for w in (r["published_duration"], r["published_hardware"]) if w), r["commit"])
              for r in made.values()],
         ))  # fmt: skip

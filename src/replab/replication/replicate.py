@@ -60,7 +60,7 @@ def _job(row: Row, number: int, other: dict[str, Any], epochs: int | None, searc
     recipe = row.search_recipe() if search else row.recipe
     other = {k: v for k, v in other.items() if v is not None and v != getattr(row.recipe, k)}
     recipe = recipe.replace(seed=row.recipe.seed + number, epochs=epochs or recipe.epochs, **other)
-    words = ["replab", "replicate", row.id, "--seeds", str(number + 1)]
+    words = [*row.words, "--seeds", str(number + 1)]
     for key, value in other.items():
         words += [f"--{key.replace('_', '-')}", Path(value).name if key == "data" else str(value)]
     if epochs is not None:
@@ -108,6 +108,8 @@ def replicate(
             if isinstance(run, ReplabError):
                 raise run
             entry = measure(run, job)
+            if job.row.parameters not in (None, here := run.facts.get("parameters")):
+                events.message(f"{job.row.id}: published with {job.row.parameters:,} parameters, here are {here:,}")
         except ReplabError as error:
             if len(jobs) == 1:
                 raise

@@ -51,6 +51,7 @@ def test_builds_with_the_published_parameter_count(row):
 
 def test_rows_without_a_parameter_count_are_ours_or_did_not_print_one():
     assert {r.id for r in RUNNABLE if r.parameters is None and not r.variant_of} == {
+        "fashion/mlp-256-128-100",
         "lecun1998/lenet5",
         "numpy-lab/lenet-nobn",
         "notes/vq-vae",
@@ -220,13 +221,17 @@ figures = [{ measure = "test_accuracy", published = 20.0 }]
 
 def test_a_pack_of_ones_own(replab, in_tmp):
     (in_tmp / "mine.toml").write_text(OWN)
-    code, out, err = replab("replicate", "--pack", "mine.toml", "--seeds", 2, "--quiet", "--workers", 1)
+    (in_tmp / "mine.toml").write_text(OWN + "parameters = 7\n")
+    code, out, err = replab("replicate", "--pack", "mine.toml", "--seeds", 2, "--workers", 1)
     assert code == 0, err
+    assert "mine/mlp: published with 7 parameters, here are 535,818" in out + err
     code, out, _ = replab("replicate", "--pack", "mine.toml", "--list")
     assert "mine/mlp" in out
     assert "(n = 2" in out
     assert "notes/mlp" not in out
-    assert "A paper of my own" in (in_tmp / "results" / "mine" / "LEDGER.md").read_text()
+    text = (in_tmp / "results" / "mine" / "LEDGER.md").read_text()
+    assert "A paper of my own" in text
+    assert "`replab replicate --pack mine.toml mine/mlp --seeds 2`" in text  # works where it is typed again
 
 
 def test_a_broken_pack_is_refused_in_one_line(refuses, in_tmp):

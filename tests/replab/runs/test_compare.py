@@ -6,6 +6,7 @@ import shutil
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from replab import api
 from replab.errors import UnknownName
@@ -28,6 +29,20 @@ def test_rows_are_sorted_and_say_who_is_best(runs):
     fastest = comparison.table(runs, sort="seconds")
     assert fastest[0]["seconds"] == min(r["seconds"] for r in rows)
     assert fastest[0]["pareto"]
+
+
+def test_the_p_values_of_a_table_are_one_family(runs):
+    """McNemar's p of each run against the best one, by scipy's binomial test, and Holm's correction by hand."""
+    best, *others = comparison.table(runs)
+    right = {run.id: run.values.answers.right for run in runs}
+    each = []
+    for row in others:
+        a, b = right[best["run"]], right[row["run"]]
+        each.append(stats.binomtest(int((a & ~b).sum()), int((a ^ b).sum())).pvalue)
+    low, high = sorted(each)
+    expected = {low: min(1.0, 2 * low), high: max(min(1.0, 2 * low), high)}
+    assert [row["p"] for row in others] == pytest.approx([expected[p] for p in each])
+    assert "not of two architectures" in comparison.LEGEND
 
 
 def test_an_unknown_column_is_refused(runs):

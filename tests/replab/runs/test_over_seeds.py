@@ -13,6 +13,7 @@ from replab.figures.seeds import draw_seeds
 from replab.records.seeds import summarise
 from replab.records.statistics import mcnemar, mcnemar_detectable
 from replab.report import seeds as report
+from replab.report import write
 from replab.runs import over_seeds
 from replab.runs.over_seeds import Group
 
@@ -58,8 +59,10 @@ def test_the_power_of_mcnemar_by_simulation():
 @pytest.fixture(scope="module")
 def compared(tmp_path_factory):
     """Two models of two seeds each, by the command line's own path."""
-    runs = tmp_path_factory.mktemp("seeds")
-    return several.run_seeds(["mlp", "fcn"], 2, data="digits", lr=1e-3, epochs=2, seed=5, runs=runs, quiet=True)
+    runs, settings = tmp_path_factory.mktemp("seeds"), {"data": "digits", "lr": 1e-3, "epochs": 2, "seed": 5}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(write, "draw", lambda *args: [])  # pictures of single runs have their own tests
+        return several.run_seeds(["mlp", "fcn"], 2, **settings, runs=runs, quiet=True, workers=1)
 
 
 def test_runs_of_one_recipe_are_one_group(compared):
@@ -119,8 +122,9 @@ def test_losses_are_compared_where_there_is_no_accuracy():
     assert text.endswith("P(a < b) = 1.00")
 
 
-def test_the_command_says_mean_spread_and_where_the_report_is(replab, in_tmp):
-    code, out, _ = replab("run", "mlp", "--seeds", 2, "--seed", 5, *TINY)
+def test_the_command_says_mean_spread_and_where_the_report_is(replab, in_tmp, monkeypatch):
+    monkeypatch.setattr(write, "draw", lambda *args: [])
+    code, out, _ = replab("run", "mlp", "--workers", 1, "--seeds", 2, "--seed", 5, *TINY)
     assert code == 0
     assert "% over 2 seeds; drawing test images:" in out
     assert "here also which images are used (--limit)" in out

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import cache
 from importlib.resources import files
@@ -66,6 +66,12 @@ class Row:
     not_run: str = ""  # why it cannot be run
     curve: Mapping[str, Sequence[float]] = field(default_factory=dict)  # measure → as printed after each epoch
     unmeasured: str = ""  # why it has not been measured, where that is not for want of trying
+    file: str = ""  # the name of its pack's file, where that was given with --pack
+
+    @property
+    def words(self) -> list[str]:
+        """The command that runs it."""
+        return ["replab", "replicate", *(("--pack", self.file) if self.file else ()), self.id]
 
     def search_recipe(self) -> Recipe:
         if not self.searched:
@@ -126,12 +132,13 @@ def published() -> Published:
 def from_file(path: Path) -> Published:
     """One pack of a user's own, by itself: its ids begin with the file's name."""
     try:
-        return parse({path.stem: local.read(path, LARGEST).decode()})
+        known = parse({path.stem: local.read(path, LARGEST).decode()})
     except (OSError, UnicodeDecodeError) as error:
         raise RecipeError(f"a pack is a TOML file, got {path}: {error}; docs/packs.md shows one") from None
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         kind = type(error).__name__
         raise RecipeError(f"{path}: a key is missing or has another type ({kind}: {error}); docs/packs.md") from None
+    return replace(known, rows={id: replace(row, file=path.name) for id, row in known.rows.items()})
 
 
 def parse(packs: Mapping[str, str]) -> Published:
@@ -186,7 +193,7 @@ def _row(values: dict[str, Any], source: str, base: Mapping[str, Any]) -> Row:
                 f" got {measure} with {len(printed)} of {recipe.epochs}"
             )
     common = {key: base.get(key, otherwise) for key, otherwise in COMMON.items()}
-    _no_more({k: v for k, v in values.items() if k not in Row.__dataclass_fields__ or k == "source"}, name)
+    _no_more({k: v for k, v in values.items() if k not in Row.__dataclass_fields__ or k in ("source", "file")}, name)
     return Row(source=source, recipe=recipe, figures=figures, **{**common, **values})
 
 
