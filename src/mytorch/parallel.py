@@ -3,6 +3,10 @@
 OpenBLAS's own threads wait for each other many times within one product, and on a busy machine each wait costs a time
 slice. Pieces of a convolution wait once, and their copying and adding runs on all threads too. So while pieces run,
 each product in them uses one thread.
+
+For products that take about a millisecond, OpenBLAS's threads are faster than ours, because they stay awake for some
+30 ms to be ready for the next. But then they take the processor from pieces of a convolution. So from the first
+convolution on, products are done in pieces too.
 """
 
 from __future__ import annotations
@@ -15,10 +19,17 @@ from functools import cache
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
+
 from .threads import get_num_threads, set_num_threads
 
-WORTH = 1 << 24  # multiplications (or so) that are worth a second thread
+WORTH = 1 << 24  # multiplications (in a matrix product) that are worth a second thread
+PASS = 16  # reading and writing one number takes as long as this many of them
 SMALL = 1 << 18  # OpenBLAS itself uses one thread for less
+LARGE = 1 << 28  # from here on, pieces are faster than OpenBLAS's threads in any case
+BLOCK = 1 << 18  # numbers of each array that elementwise work does at a time
+
+_blas_threads = True
 
 
 @cache
@@ -47,3 +58,42 @@ def in_pieces(work: Callable[[slice], Any], count: int, cost: int) -> list[Any]:
         return [work(pieces[0]), *(other.result() for other in others)]
     finally:
         set_num_threads(threads)
+
+
+def without_blas_threads() -> None:
+    """From now on, products of all sizes are done in pieces."""
+    global _blas_threads
+    _blas_threads = False
+
+
+def product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """a @ b of two matrices: in pieces of a's rows, or on OpenBLAS's threads."""
+    cost = a.size * b.shape[1]
+    if _blas_threads and WORTH // 2 <= cost < LARGE:
+        return a @ b
+    out = np.empty((len(a), b.shape[1]), a.dtype)
+    in_pieces(lambda piece: np.matmul(a[piece], b, out=out[piece]), len(a), cost)
+    return out
+
+
+def elementwise(work: Callable[..., Any], *arrays: np.ndarray) -> None:
+    """work(*arrays) for arrays of one shape, of which it writes some, number by number.
+
+    Large ones that lie alike in memory are handed to it as flat blocks, which stay in the cache between the steps of
+    `work`, on all threads.
+    """
+    first = arrays[0]
+    if first.size <= BLOCK or any(a.strides != first.strides or a.shape != first.shape for a in arrays):
+        work(*arrays)
+        return
+    flat = [a.ravel("K") for a in arrays]  # a view, if there are no gaps
+    if not all(np.may_share_memory(a, f) for a, f in zip(arrays, flat)):
+        work(*arrays)
+        return
+
+    def some(piece: slice) -> None:
+        for start in range(piece.start, piece.stop, BLOCK):
+            block = slice(start, min(start + BLOCK, piece.stop))
+            work(*(a[block] for a in flat))
+
+    in_pieces(some, first.size, PASS * first.size)

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..autograd import record
 from ..naming import attach, named
+from ..parallel import BLOCK, elementwise
 from ..tensor import Tensor
 from . import either
 from .broadcast import cast, floating, mismatch, promoted, quiet, unbroadcast
@@ -79,13 +80,23 @@ def sigmoid(input: Tensor) -> Tensor:
 
 
 def _relu_backward(g: np.ndarray, y: np.ndarray) -> tuple:
-    return (g * (y > 0),)
+    if isinstance(g, Tensor) or y.size <= BLOCK:
+        return (g * (y > 0),)
+    out = np.empty_like(y)
+    elementwise(lambda g, y, out: np.multiply(g, y > 0, out=out), g, y, out)
+    return (out,)
 
 
 def relu(input: Tensor) -> Tensor:
-    if input._array.dtype.kind == "b":
+    x = input._array
+    if x.dtype.kind == "b":
         raise RuntimeError("Boolean inputs not supported for relu: convert to float first")
-    return record(np.maximum(input._array, 0), (input,), _relu_backward, saves_output=True, again=True)
+    if x.size <= BLOCK:
+        out = np.maximum(x, 0)
+    else:
+        out = np.empty_like(x)
+        elementwise(lambda x, out: np.maximum(x, 0, out=out), x, out)
+    return record(out, (input,), _relu_backward, saves_output=True, again=True)
 
 
 for _function, _name in ((_tanh_backward, "tanh"), (_sigmoid_backward, "sigmoid"), (_relu_backward, "relu")):

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .optimizer import Optimizer, check, counter, pieces, zeros
+from .optimizer import Optimizer, check, counter, for_pieces, zeros
 
 
 def check_betas(betas: tuple[float, float]) -> None:
@@ -71,7 +71,8 @@ class Adam(Optimizer):
         root = math.sqrt(1 - beta2**steps)
         size, eps = lr / (1 - beta1**steps) * root, group["eps"] * root
         largest = state["max_exp_avg_sq"]._array if amsgrad else weight
-        for w, g, m, v, top in pieces(weight, grad, state["exp_avg"]._array, state["exp_avg_sq"]._array, largest):
+
+        def update(w: np.ndarray, g: np.ndarray, m: np.ndarray, v: np.ndarray, top: np.ndarray) -> None:
             room = self._room(w)
             if decay and decoupled:
                 w *= 1 - lr * decay
@@ -92,6 +93,8 @@ class Adam(Optimizer):
             np.divide(m, room, room)
             room *= size
             w -= room
+
+        for_pieces(update, weight, grad, state["exp_avg"]._array, state["exp_avg_sq"]._array, largest)
 
 
 class AdamW(Adam):

@@ -6,17 +6,19 @@ import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from copy import deepcopy
+from threading import get_ident
 from typing import Any
 
 import numpy as np
 
 from mytorch.gradmode import enable_grad
 from mytorch.nn.modules.state import array_of
+from mytorch.parallel import PASS, in_pieces
 from mytorch.tensor import Tensor
 
 # Longer parameters are updated in pieces of this many values, so that the several passes of one update
 # find them in the processor's cache.
-PIECE = 1 << 17
+PIECE = 1 << 16
 
 
 class Optimizer:
@@ -98,8 +100,8 @@ class Optimizer:
         raise NotImplementedError(f"{type(self).__name__} defines no _update(weight, grad, state, group)")
 
     def _room(self, like: np.ndarray, which: int = 0) -> np.ndarray:
-        """Scratch memory of an array's shape and type, kept from step to step."""
-        key = (like.shape, like.dtype, which)
+        """Scratch memory of an array's shape and type, kept from step to step; each thread has its own."""
+        key = (like.shape, like.dtype, which, get_ident())
         room = self._scratch.get(key)
         if room is None:
             room = self._scratch[key] = np.empty(like.shape, like.dtype)
@@ -176,6 +178,16 @@ def pieces(*arrays: np.ndarray) -> Iterable[tuple[np.ndarray, ...]]:
     if arrays[0].size <= PIECE or not all(array.flags.c_contiguous for array in arrays):
         return (arrays,)
     return _stretches([array.reshape(-1) for array in arrays])
+
+
+def for_pieces(work: Callable[..., None], *arrays: np.ndarray) -> None:
+    """work(*pieces) for all of pieces(*arrays), on all threads."""
+    parts = list(pieces(*arrays))
+    if len(parts) == 1:
+        work(*arrays)
+    else:
+        passes = 8  # an update reads and writes about this many numbers for each of a parameter
+        in_pieces(lambda some: [work(*part) for part in parts[some]], len(parts), passes * PASS * arrays[0].size)
 
 
 def _stretches(flat: list[np.ndarray]) -> Iterator[tuple[np.ndarray, ...]]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from mytorch.autograd import needs, recomputed, record, spelled_out
 from mytorch.ops.shape import cat
-from mytorch.parallel import in_pieces
+from mytorch.parallel import in_pieces, without_blas_threads
 from mytorch.tensor import Tensor
 
 from . import winograd
@@ -24,6 +24,8 @@ from .rearrange import fold, unfold
 
 __all__ = ["conv2d", "conv_transpose2d"]
 
+Border = tuple[int, int, int, int]  # pixels at the top, bottom, left and right
+NO_BORDER = (0, 0, 0, 0)
 _BLOCK = 1 << 20  # numbers in an unfolded block
 _NARROW = 100  # a row of fewer columns is too little for one product: the kernel would be read again for each row
 
@@ -94,11 +96,22 @@ def correlate(x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None, window
 
 
 def correlate_input(
-    g: np.ndarray, weight: np.ndarray, window: Window, groups: int, height: int, width: int
+    g: np.ndarray, weight: np.ndarray, window: Window, groups: int, height: int, width: int, border: Border = NO_BORDER
 ) -> np.ndarray:
-    """The gradient of correlate for its input: g (O, Ho, Wo, N) -> (C, height, width, N)."""
+    """The gradient of correlate for its input: g (O, Ho, Wo, N) -> (C, height, width, N), or that without a border.
+
+    With stride 1 it is a convolution too: of the gradient with zeros around it, with the kernel turned by half a turn.
+    That saves adding up the products of all kernel cells, but multiplies the zeros: it must not have many.
+    """
     o, ho, wo, n = g.shape
     c = weight.shape[1] * groups
+    top, bottom, left, right = border
+    down, across = (span - 1 for span in window.span())  # windows that a pixel at the edge is not the first cell of
+    inner = (height - top - bottom) * (width - left - right)
+    if window.stride == (1, 1) and down >= max(top, bottom) and across >= max(left, right) and 2 * inner <= 3 * ho * wo:
+        turned = weight.reshape(groups, o // groups, -1, *window.kernel)[..., ::-1, ::-1].swapaxes(1, 2)
+        around = padded(g, down - top, height - ho - bottom, across - left, width - wo - right)
+        return correlate(around, turned.reshape(c, o // groups, *window.kernel), None, window, groups)
     out = np.zeros((c, height, width, n), g.dtype)
     cells = weight.reshape(groups, o // groups, -1, *window.kernel)
     flat = g.reshape(groups, o // groups, ho, wo * n)
@@ -113,7 +126,7 @@ def correlate_input(
                 part[:, :, down, across] += columns[:, :, i, j]
 
     in_pieces(some_channels, weight.shape[1], g.size * weight[0].size)
-    return out
+    return out[:, top : height - bottom, left : width - right]
 
 
 def correlate_weight(g: np.ndarray, x: np.ndarray, shape: tuple[int, ...], window: Window, groups: int) -> np.ndarray:
@@ -121,6 +134,17 @@ def correlate_weight(g: np.ndarray, x: np.ndarray, shape: tuple[int, ...], windo
     o, ho, wo, n = g.shape
     _, c, kh, kw = shape
     flat = g.reshape(groups, o // groups, ho * wo * n)
+    if ho * wo * n < o // groups and c * kh * kw * groups * ho * wo * n < 2 * _BLOCK:
+        # A small image and many kernels: unfold it once, and let each thread sum for some kernels.
+        seen = _windows(x, window, range(ho), wo, groups).reshape(groups, ho, kh, c, kw, wo * n)
+        columns = seen.transpose(0, 3, 2, 4, 1, 5).reshape(groups, c * kh * kw, ho * wo * n)
+        result = np.empty((groups, o // groups, c * kh * kw), g.dtype)
+
+        def some_kernels(piece: slice) -> None:
+            np.matmul(flat[:, piece], columns.transpose(0, 2, 1), out=result[:, piece])
+
+        in_pieces(some_kernels, o // groups, g.size * c * kh * kw)
+        return result.reshape(shape)
 
     def some_rows(piece: slice) -> np.ndarray:
         total = np.zeros((groups, o // groups, kh * c * kw), g.dtype)
@@ -166,6 +190,7 @@ def conv2d(
             f"Calculated padded input size per channel: ({height} x {width}). Kernel size: "
             f"({window.span()[0]} x {window.span()[1]}). Kernel size can't be greater than actual input size"
         )
+    without_blas_threads()
     image = padded(batch_last(x), top, bottom, left, right)
     cells = winograd.kernel(w) if winograd.pays(w, window, groups, window.positions(height, width)) else None
     if cells is None:
@@ -182,8 +207,7 @@ def conv2d(
         if wants_x and cells is not None and top == bottom == left == right == 1:
             gx = batch_first(winograd.correlate_input(g, cells))
         elif wants_x:
-            gx = correlate_input(g, w, window, groups, height, width)
-            gx = batch_first(gx[:, top : height - bottom, left : width - right])
+            gx = batch_first(correlate_input(g, w, window, groups, height, width, (top, bottom, left, right)))
         if wants_w and cells is not None and winograd.pays_for_weight(g):
             gw = winograd.correlate_weight(g, image)
         elif wants_w:
@@ -244,7 +268,7 @@ def conv_transpose2d(
             f"channel: ({height - 2 * ph} x {width - 2 * pw}). Output size is too small"
         )
     image = batch_last(x)
-    out = correlate_input(image, w, window, groups, height, width)[:, ph : height - ph, pw : width - pw]
+    out = correlate_input(image, w, window, groups, height, width, (ph, ph, pw, pw))
     if bias is not None:
         out += bias._array[:, None, None, None]
     wants_x, wants_w, wants_b = needs(input), needs(weight), bias is not None and needs(bias)

@@ -7,13 +7,16 @@ order.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from mytorch.parallel import PASS, in_pieces
+
 Pair = tuple[int, int]
 _LARGE = 1 << 17  # numbers that are worth moving in several goes
+_BLOCK = 1 << 19  # numbers of the image that stay in the cache while several steps work on them
 
 
 def batch_last(x: np.ndarray) -> np.ndarray:
@@ -27,6 +30,17 @@ def batch_last(x: np.ndarray) -> np.ndarray:
     for start in range(0, len(x), 8):
         out[..., start : start + 8] = x[start : start + 8].transpose(order)
     return out
+
+
+def by_channel(work: Callable[[slice], None], x: np.ndarray, passes: int = 1) -> None:
+    """work(some channels) of an image x (C, H, W, N), on all threads; `passes` over it miss the cache."""
+    step = max(1, _BLOCK * len(x) // max(x.size, 1))
+
+    def several(piece: slice) -> None:
+        for start in range(piece.start, piece.stop, step):
+            work(slice(start, min(start + step, piece.stop)))
+
+    in_pieces(several, len(x), passes * PASS * x.size)
 
 
 def batch_first(x: np.ndarray) -> np.ndarray:
@@ -83,8 +97,13 @@ def padded(x: np.ndarray, top: int, bottom: int, left: int, right: int, value: f
     if not (top or bottom or left or right):
         return x
     c, h, w, n = x.shape
-    out = np.empty((c, top + h + bottom, left + w + right, n), x.dtype)
-    out[:, :top] = out[:, top + h :] = value
-    out[:, top : top + h, :left] = out[:, top : top + h, left + w :] = value
-    out[:, top : top + h, left : left + w] = x
-    return out
+    whole = np.empty((c, top + h + bottom, left + w + right, n), x.dtype)
+
+    def work(channels: slice) -> None:
+        out = whole[channels]
+        out[:, :top] = out[:, top + h :] = value
+        out[:, top : top + h, :left] = out[:, top : top + h, left + w :] = value
+        out[:, top : top + h, left : left + w] = x[channels]
+
+    by_channel(work, x)
+    return whole

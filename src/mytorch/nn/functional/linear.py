@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from mytorch import parallel
 from mytorch.autograd import needs, record
+from mytorch.parallel import product
 from mytorch.tensor import Tensor
 
 __all__ = ["linear"]
-
-_LARGE = 1 << 28  # multiplications from which pieces of ours are faster than OpenBLAS's threads
 
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
@@ -29,15 +27,15 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     shape = x.shape
     if x.ndim != 2:
         x = x.reshape(-1, shape[-1])
-    out = _product(x, w.T)
+    out = product(x, w.T)
     if bias is not None:
         out += bias._array
     wants_x, wants_w, wants_b = needs(input), needs(weight), bias is not None and needs(bias)
 
     def linear_backward(grad: np.ndarray, *_: np.ndarray) -> tuple[np.ndarray | None, ...]:
         g = grad if grad.ndim == 2 else grad.reshape(-1, grad.shape[-1])
-        gx = _product(g, w).reshape(shape) if wants_x else None
-        gw = _product(g.T, x) if wants_w else None
+        gx = product(g, w).reshape(shape) if wants_x else None
+        gw = product(g.T, x) if wants_w else None
         gb = g.sum(0) if wants_b else None
         return gx, gw, gb
 
@@ -50,16 +48,3 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         out = out.reshape(*shape[:-1], -1) if out.size else out.reshape(*shape[:-1], w.shape[0])
     parents = (input, weight) if bias is None else (input, weight, bias)
     return record(out, parents, linear_backward, (input, weight), again=linear_again)
-
-
-def _product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """a @ b: a small one on one thread, a large one by pieces of a's rows.
-
-    In between, waking a thread of ours costs what it would save. OpenBLAS's own threads wait awake, so they are used.
-    """
-    cost = a.size * b.shape[1]
-    if parallel.WORTH // 2 <= cost < _LARGE:
-        return a @ b
-    out = np.empty((len(a), b.shape[1]), a.dtype)
-    parallel.in_pieces(lambda piece: np.matmul(a[piece], b, out=out[piece]), len(a), cost)
-    return out

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from mytorch.autograd import needs, recomputed, record, spelled_out
-from mytorch.parallel import in_pieces
+from mytorch.parallel import PASS, in_pieces
 from mytorch.tensor import Tensor
 
 from .layout import batch_first, batch_last
@@ -20,7 +20,7 @@ from .pad import pad
 
 __all__ = ["batch_norm", "group_norm", "instance_norm", "layer_norm", "local_response_norm", "rms_norm"]
 
-_BLOCK = 1 << 16  # numbers in a block of rows
+_BLOCK = 1 << 18  # numbers in a block of rows
 
 
 def _by_rows(work: Callable[[slice], None], rows: np.ndarray) -> None:
@@ -32,15 +32,20 @@ def _by_rows(work: Callable[[slice], None], rows: np.ndarray) -> None:
         for start in range(piece.start, piece.stop, step):
             work(slice(start, min(start + step, piece.stop)))
 
-    in_pieces(several, count, 8 * rows.size)  # about eight passes
+    in_pieces(several, count, PASS // 2 * rows.size)  # the passes are many and short: threads wait for the interpreter
 
 
-def _standardise(rows: np.ndarray, eps: float) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """rows (R, M) -> deviations from each row's mean (R, M), then mean, variance and 1/std, each (R, 1)."""
+def _standardise(
+    rows: np.ndarray, eps: float, finish: Callable[[slice, np.ndarray, np.ndarray], None]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """rows (R, M) -> deviations from each row's mean (R, M), then mean, variance and 1/std, each (R, 1).
+
+    finish(block, deviations, 1/std) is called for every block of rows while its deviations are in the cache.
+    """
     count, size = rows.shape
     share = np.full((size, 1), 1.0 / size, rows.dtype)
     deviation = np.empty_like(rows)
-    mean, variance = np.empty((2, count, 1), rows.dtype)
+    mean, variance, inverse = np.empty((3, count, 1), rows.dtype)
 
     def work(block: slice) -> None:
         part = deviation[block]
@@ -51,10 +56,12 @@ def _standardise(rows: np.ndarray, eps: float) -> tuple[np.ndarray, np.ndarray, 
         part -= rest
         mean[block] += rest
         np.vecdot(part, part, out=variance[block, 0])
+        variance[block] *= 1.0 / size
+        inverse[block] = 1.0 / np.sqrt(variance[block] + eps)
+        finish(block, part, inverse[block])
 
     _by_rows(work, rows)
-    variance *= 1.0 / size
-    return deviation, mean, variance, 1.0 / np.sqrt(variance + eps)
+    return deviation, mean, variance, inverse
 
 
 def _standardise_backward(
@@ -101,11 +108,19 @@ def batch_norm(
         return _nothing(input, weight, bias)
     x = batch_last(input._array)  # (C, ..., N)
     rows = x.reshape(len(x), -1)
+    out = np.empty_like(rows)
+
+    def affine(block: slice, deviation: np.ndarray, inverse: np.ndarray) -> None:
+        scale = inverse if weight is None else inverse * weight._array[block, None]
+        part = np.multiply(deviation, scale, out=out[block])
+        if bias is not None:
+            part += bias._array[block, None]
+
     if training:
         size = rows.shape[1]
         if size <= 1:
             raise ValueError(f"Expected more than 1 value per channel when training, got input size {input.shape}")
-        deviation, mean, variance, inverse = _standardise(rows, eps)
+        deviation, mean, variance, inverse = _standardise(rows, eps, affine)
         if running_mean is not None:
             _update(running_mean, mean[:, 0], momentum)
         if running_var is not None:
@@ -115,15 +130,8 @@ def batch_norm(
             raise ValueError("Expected running_mean and running_var to be not None when training=False")
         deviation = rows - running_mean._array[:, None]
         inverse = 1.0 / np.sqrt(running_var._array[:, None] + eps)
+        _by_rows(lambda block: affine(block, deviation[block], inverse[block]), rows)
     scale = inverse if weight is None else inverse * weight._array[:, None]
-    out = np.empty_like(rows)
-
-    def affine(block: slice) -> None:
-        part = np.multiply(deviation[block], scale[block], out=out[block])
-        if bias is not None:
-            part += bias._array[block, None]
-
-    _by_rows(affine, rows)
     shape = x.shape
     parents = tuple(t for t in (input, weight, bias) if t is not None)
 
@@ -188,12 +196,17 @@ def layer_norm(
     if not input.numel():
         return _affine(input.clone(), [t for t in (weight, bias) if t is not None], weight, bias)
     size = int(np.prod(inner))
-    normal, mean, _, inverse = _standardise(input._array.reshape(-1, size), eps)  # (R, M)
-    normal *= inverse
-    gain = None if weight is None else weight._array.reshape(size)
-    out = normal if gain is None else normal * gain
-    if bias is not None:
-        out = out + bias._array.reshape(size)
+    rows = input._array.reshape(-1, size)  # (R, M)
+    gain, shift = (None if t is None else t._array.reshape(size) for t in (weight, bias))
+    out = np.empty_like(rows)
+
+    def affine(block: slice, deviation: np.ndarray, inverse: np.ndarray) -> None:
+        deviation *= inverse  # becomes `normal`
+        part = np.multiply(deviation, 1.0 if gain is None else gain, out=out[block])
+        if shift is not None:
+            part += shift
+
+    normal, mean, _, inverse = _standardise(rows, eps, affine)
     wants_x = needs(input)
 
     def layer_norm_backward(grad: np.ndarray, *_: np.ndarray) -> tuple[np.ndarray | None, ...]:
@@ -219,8 +232,6 @@ def layer_norm(
         return _affine(normal, list(affine), weight, bias)
 
     saved = (recomputed(input, lambda: (normal / inverse + mean).reshape(shape)), *parents[1:])
-    if out is normal:  # backward reads it: the result must not share the memory
-        out = normal.copy()
     return record(out.reshape(shape), parents, layer_norm_backward, saved, again=spelled_out(plainly))
 
 

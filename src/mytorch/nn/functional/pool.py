@@ -10,7 +10,7 @@ import numpy as np
 from mytorch.autograd import needs, record
 from mytorch.tensor import Tensor
 
-from .layout import Pair, Window, batch_first, batch_last, padded, pair
+from .layout import Pair, Window, batch_first, batch_last, by_channel, padded, pair
 
 __all__ = ["adaptive_avg_pool2d", "avg_pool2d", "max_pool2d"]
 
@@ -64,6 +64,9 @@ class _Pooling:
                 f"({shape[1]}x{self.out[0]}x{self.out[1]}). Output size is too small"
             )
         self.overlaps = any(step < span for step, span in zip(self.window.stride, self.window.span()))
+        # whether every pixel is in exactly one window
+        plain = self.window == Window(kernel, kernel) and self.pad == (0, 0)
+        self.covers = plain and all(size == n * k for size, n, k in zip(shape[2:], self.out, kernel))
         self.number: Any = np.uint8 if kernel[0] * kernel[1] < 256 else np.int32  # counts a window's cells
         # Right of and below the image, windows may reach further than the padding (ceil_mode) or stop short.
         self.reach = [(self.out[k] - 1) * self.window.stride[k] + self.window.span()[k] for k in (0, 1)]
@@ -101,24 +104,36 @@ def max_pool2d(
     out = np.empty((len(x), *place.out, x.shape[3]), x.dtype)
     # Which cell of its window each result came from; only a larger one takes over from the first.
     winner = np.zeros(out.shape if return_indices or needs(input) else (), place.number)
-    for number, (down, across) in enumerate(place.taps()):
-        cell = x[:, down, across]
-        if not number:
-            out[...] = cell
-            continue
-        if winner.ndim:
-            np.maximum(winner, (cell > out) * place.number(number), out=winner)
-        np.maximum(out, cell, out=out)
+
+    def forward(channels: slice) -> None:
+        best = out[channels]
+        for number, (down, across) in enumerate(place.taps()):
+            cell = x[channels, down, across]
+            if not number:
+                best[...] = cell
+                continue
+            if winner.ndim:
+                np.maximum(winner[channels], (cell > best) * place.number(number), out=winner[channels])
+            np.maximum(best, cell, out=best)
+
+    by_channel(forward, x, 2)
     shape = x.shape
 
     def max_pool2d_backward(grad: np.ndarray) -> tuple[np.ndarray]:
         g = batch_last(grad)
-        gx = np.zeros(shape, g.dtype)
-        for number, (down, across) in enumerate(place.taps()):
-            if place.overlaps:
-                gx[:, down, across] += g * (winner == number)
-            else:
-                np.multiply(g, winner == number, out=gx[:, down, across])
+        gx = np.empty(shape, g.dtype)
+
+        def backward(channels: slice) -> None:
+            part = gx[channels]
+            if not place.covers:
+                part[...] = 0
+            for number, (down, across) in enumerate(place.taps()):
+                if place.overlaps:
+                    part[:, down, across] += g[channels] * (winner[channels] == number)
+                else:
+                    np.multiply(g[channels], winner[channels] == number, out=part[:, down, across])
+
+        by_channel(backward, gx, 2)
         return (batch_first(place.inner(gx)),)
 
     def largest(values: np.ndarray) -> np.ndarray:

@@ -16,12 +16,14 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from mytorch.parallel import in_pieces
+from mytorch.parallel import PASS, in_pieces, product
 
-from .layout import Pair, Window
+from .layout import Pair, Window, padded
 
-_CHANNELS = 100  # with fewer, the additions cost more than the multiplications saved
-_BLOCK = 1 << 20  # numbers of transformed tiles that are made at a time: they stay in the cache
+_CHANNELS = 30  # with fewer, the additions cost more than the multiplications saved
+_BLOCK = 1 << 17  # numbers in four cells of the tiles that are done at a time: they stay in the cache
+_SHORT = 64  # runs of fewer numbers are slow to add: they are put together first
+_TILES = 256  # with fewer at a time, reading the kernels costs more than the cache saves
 _G = np.array([[1, 0, 0], [0.5, 0.5, 0.5], [0.5, -0.5, 0.5], [0, 0, 1]])
 _TURNED = (3, 1, 2, 0)  # a kernel turned by half a turn has the same cells, the first and the last of four exchanged
 
@@ -39,21 +41,52 @@ def pays_for_weight(g: np.ndarray) -> bool:
 
 
 def kernel(weight: np.ndarray) -> np.ndarray:
-    """(O, C, 3, 3) -> cells (16, O, C): G kernel G', as one product with the nine numbers of all kernels."""
+    """(O, C, 3, 3) -> cells (16, O, C): G kernel G', as one product with the nine numbers of each kernel."""
     o, c = weight.shape[:2]
-    return _times(np.kron(_G, _G), weight.transpose(2, 3, 0, 1).reshape(9, o * c)).reshape(16, o, c)
+    cells = np.empty((16, o * c), weight.dtype)
+    both, kernels = np.kron(_G, _G).astype(weight.dtype), weight.reshape(o * c, 9)
+
+    def some(piece: slice) -> None:
+        for start in range(piece.start, piece.stop, 4096):
+            block = slice(start, min(start + 4096, piece.stop))
+            np.matmul(both, np.ascontiguousarray(kernels[block].T), out=cells[:, block])
+
+    in_pieces(some, o * c, PASS * cells.size)
+    return cells.reshape(16, o, c)
 
 
 def correlate(x: np.ndarray, cells: np.ndarray, turned: bool = False) -> np.ndarray:
     """x (C, H + 2, W + 2, N) with kernel(weight) -> (O, H, W, N)."""
     (c, h, w, n), o = x.shape, cells.shape[1]
+    across = w // 2 - 1
     out = np.empty((o, h - 2, w - 2, n), x.dtype)
     order = _TURNED if turned else (0, 1, 2, 3)
 
     def some_rows(piece: slice) -> None:
-        for rows in _blocks(piece, c * (w - 2) // 2 * n):
-            made = np.matmul(cells, _tiles(x, rows, order)).reshape(4, 4, o, len(rows), (w - 2) // 2, n)
-            _back(made, order, out[:, 2 * rows.start : 2 * rows.stop])
+        wide = None
+        for rows in _blocks(piece, c, across * n):
+            wide = _wide(x, rows, order, wide)
+            # A' from the left, as the four rows of cells come: each is used up while it is in the cache.
+            for i, k in enumerate(order):
+                made = np.matmul(cells[4 * k : 4 * k + 4], _tiles(wide, i)).reshape(4, o, len(rows), across, n)
+                if i == 0:
+                    upper = made
+                elif i == 1:
+                    upper += made
+                    lower = made
+                elif i == 2:
+                    upper += made
+                    lower -= made
+                else:
+                    lower -= made
+            # A from the right
+            for half, pixels in ((upper, out[:, 2 * rows.start : 2 * rows.stop : 2]),
+                                 (lower, out[:, 2 * rows.start + 1 : 2 * rows.stop : 2])):  # fmt: skip
+                first, second, third, fourth = (half[k] for k in order)
+                first += second
+                np.add(first, third, out=pixels[:, :, 0::2])
+                second -= third
+                np.subtract(second, fourth, out=pixels[:, :, 1::2])
 
     in_pieces(some_rows, (h - 2) // 2, out.size * c * 9)
     return out
@@ -64,39 +97,32 @@ def correlate_input(g: np.ndarray, cells: np.ndarray) -> np.ndarray:
 
     It is a convolution too: of the padded gradient, with the kernel turned by half a turn.
     """
-    around = np.zeros((g.shape[0], g.shape[1] + 2, g.shape[2] + 2, g.shape[3]), g.dtype)
-    around[:, 1:-1, 1:-1] = g
-    return correlate(around, cells.swapaxes(1, 2), turned=True)
+    return correlate(padded(g, 1, 1, 1, 1), cells.swapaxes(1, 2), turned=True)
 
 
 def correlate_weight(g: np.ndarray, x: np.ndarray) -> np.ndarray:
     """The gradient for the kernel, from g (O, H, W, N) and the image x (C, H + 2, W + 2, N): G' [sum over tiles] G."""
     (o, h, w, n), c = g.shape, x.shape[0]
-    total = np.empty((16, c, o), g.dtype)
 
-    def some_channels(piece: slice) -> None:
-        for rows in _blocks(slice(0, h // 2), max(o, c) * w // 2 * n):
-            tiles, spread = _tiles(x[piece], rows), _spread(g[:, 2 * rows.start : 2 * rows.stop]).swapaxes(1, 2)
-            if rows.start == 0:
-                np.matmul(tiles, spread, out=total[:, piece])
-            else:
-                total[:, piece] += np.matmul(tiles, spread)
+    def some_rows(piece: slice) -> np.ndarray:
+        total, wide = np.zeros((16, o, c), g.dtype), None
+        for rows in _blocks(piece, max(o, c), w // 2 * n):
+            wide = _wide(x, rows, before=wide)
+            spread = _spread(g[:, 2 * rows.start : 2 * rows.stop])
+            for i in range(4):
+                total[4 * i : 4 * i + 4] += np.matmul(_rows_spread(spread, i), _tiles(wide, i).swapaxes(1, 2))
+        return total
 
-    in_pieces(some_channels, c, g.size * c * 9)
-    return _times(np.kron(_G, _G).T, total.reshape(16, c * o)).reshape(3, 3, c, o).transpose(3, 2, 0, 1)
-
-
-def _times(both: np.ndarray, cells: np.ndarray) -> np.ndarray:
-    """A small matrix times one of few and very long rows: (9 or 16, 16 or 9) @ (., long)."""
-    out = np.empty((len(both), cells.shape[1]), cells.dtype)
-    both = both.astype(cells.dtype)
-    in_pieces(lambda part: np.matmul(both, cells[:, part], out=out[:, part]), out.shape[1], out.size * len(cells))
-    return out
+    first, *others = in_pieces(some_rows, h // 2, g.size * c * 9)
+    for other in others:
+        first += other
+    signed = _G * np.array([[1], [1], [1], [-1]])  # see _spread
+    return product(first.reshape(16, o * c).T, np.kron(signed, signed).astype(g.dtype)).reshape(o, c, 3, 3)
 
 
-def _blocks(rows: slice, size: int) -> Iterator[range]:
-    """Rows of tiles, so many at a time that their 16 cells of `size` numbers per row fit the cache."""
-    step = max(1, _BLOCK // max(16 * size, 1))
+def _blocks(rows: slice, channels: int, size: int) -> Iterator[range]:
+    """Some rows of tiles at a time, `size` tiles in each."""
+    step = max(1, max(_BLOCK // (4 * channels), _TILES) // max(size, 1))
     for start in range(rows.start, rows.stop, step):
         yield range(start, min(start + step, rows.stop))
 
@@ -105,56 +131,53 @@ def _blocks(rows: slice, size: int) -> Iterator[range]:
 # two, steps along the height work on longer runs of memory, and there are more of them.
 
 
-def _tiles(x: np.ndarray, rows: range, order: tuple[int, ...] = (0, 1, 2, 3)) -> np.ndarray:
-    """B' tile B of some rows of 4x4 tiles, which begin at every second pixel: (16, C, tiles)."""
+def _wide(
+    x: np.ndarray, rows: range, order: tuple[int, ...] = (0, 1, 2, 3), before: np.ndarray | None = None
+) -> np.ndarray:
+    """tile B of some rows of 4x4 tiles, which begin at every second pixel: (4, C, 2 rows + 2, columns, N).
+
+    Tiles overlap by two rows of pixels: the first two are the last two of the rows `before`.
+    """
     c, _, width, n = x.shape
-    count, across = len(rows), width // 2 - 1
-    image = x[:, 2 * rows.start : 2 * rows.stop + 2]
-    wide = np.empty((4, c, 2 * count + 2, across, n), x.dtype)
-    _differences([image[:, :, j : j + 2 * across - 1 : 2] for j in range(4)], [wide[j] for j in order])
-    tiles = np.empty((4, 4, c, count, across, n), x.dtype)
-    for j, part in enumerate(wide):
-        _differences([part[:, i : i + 2 * count - 1 : 2] for i in range(4)], [tiles[i, j] for i in order])
-    return tiles.reshape(16, c, count * across * n)
+    across, done = width // 2 - 1, 0 if before is None else 2
+    wide = np.empty((4, c, 2 * len(rows) + 2, across, n), x.dtype)
+    if before is not None:
+        wide[:, :, :2] = before[:, :, -2:]
+    image = x[:, 2 * rows.start + done : 2 * rows.stop + 2]
+    columns = image.reshape(c, image.shape[1], width // 2, 2, n).transpose(3, 0, 1, 2, 4)  # even and odd ones
+    if n < _SHORT:
+        columns = np.ascontiguousarray(columns)
+    # B' of four neighbours d: d0 - d2, d1 + d2, d2 - d1, d1 - d3
+    left, right, new = columns[:, :, :, :-1], columns[:, :, :, 1:], wide[:, :, done:]  # d0 and d1, d2 and d3
+    np.subtract(left, right, out=new[0::3] if order[0] == 0 else new[3::-3])
+    np.add(left[1], right[0], out=new[1])
+    np.subtract(right[0], left[1], out=new[2])
+    return wide
 
 
-def _differences(d: list[np.ndarray], out: list[np.ndarray]) -> None:
-    """B' of four neighbours."""
-    np.subtract(d[0], d[2], out=out[0])
-    np.add(d[1], d[2], out=out[1])
-    np.subtract(d[2], d[1], out=out[2])
-    np.subtract(d[1], d[3], out=out[3])
-
-
-def _back(made: np.ndarray, order: tuple[int, ...], out: np.ndarray) -> None:
-    """A' made A: (4, 4, O, rows, columns, N) into (O, 2 rows, 2 columns, N)."""
-    for i, half in enumerate(_pair([made[k] for k in order])):  # (4, O, rows, columns, N)
-        for j, quarter in enumerate(_pair([half[k] for k in order])):
-            out[:, i::2, j::2] = quarter
-
-
-def _pair(m: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """A' of four."""
-    first, second = m[0] + m[1], m[1] - m[2]
-    first += m[2]
-    second -= m[3]
-    return first, second
+def _tiles(wide: np.ndarray, i: int) -> np.ndarray:
+    """Row i of the cells of B' tile B: (4, C, tiles)."""
+    last = wide.shape[2] - 3
+    d = [wide[:, :, k : k + last : 2] for k in range(4)]
+    cells = d[0] - d[2] if i == 0 else d[1] + d[2] if i == 1 else d[2] - d[1] if i == 2 else d[1] - d[3]
+    return cells.reshape(4, wide.shape[1], -1)
 
 
 def _spread(g: np.ndarray) -> np.ndarray:
-    """A g A' of 2x2 tiles: (O, 2 rows, 2 columns, N) -> (16, O, tiles)."""
+    """g A' of 2x2 tiles: (O, 2 rows, 2 columns, N) -> (4, O, 2 rows, columns, N).
+
+    The last of the four is the second pixel with the opposite sign; _G is given that sign instead.
+    """
     o, height, width, n = g.shape
-    wide = np.empty((4, o, height, width // 2, n), g.dtype)
-    _sums(g[:, :, 0::2], g[:, :, 1::2], wide)
-    cells = np.empty((4, 4, o, height // 2, width // 2, n), g.dtype)
-    for j, part in enumerate(wide):
-        _sums(part[:, 0::2], part[:, 1::2], cells[:, j])
-    return cells.reshape(16, o, -1)
+    out = np.empty((4, o, height, width // 2, n), g.dtype)
+    out[0], out[3] = g[:, :, 0::2], g[:, :, 1::2]
+    np.add(out[0], out[3], out=out[1])
+    np.subtract(out[0], out[3], out=out[2])
+    return out
 
 
-def _sums(first: np.ndarray, second: np.ndarray, out: np.ndarray) -> None:
-    """A of two neighbours."""
-    out[0] = first
-    np.add(first, second, out=out[1])
-    np.subtract(first, second, out=out[2])
-    np.negative(second, out=out[3])
+def _rows_spread(wide: np.ndarray, i: int) -> np.ndarray:
+    """Row i of the cells of A g A': (4, O, tiles)."""
+    first, second = wide[:, :, 0::2], wide[:, :, 1::2]
+    cells = first if i == 0 else second if i == 3 else first + second if i == 1 else first - second
+    return cells.reshape(4, wide.shape[1], -1)
