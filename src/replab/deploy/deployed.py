@@ -11,12 +11,14 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
+from replab.models.adapt.views import over_views
+
 
 class Classifier(nn.Module):
     """uint8 images (N, C, H, W) of any height and width → probabilities (N, classes).
 
     Images become the model's square as replab reads files, bilinear with antialiasing: `fit` crops the middle, pads
-    with black or squishes. A model of oblong images takes images of its own size alone.
+    with black or squishes. A model of oblong images takes images of its own size alone. `views`: those of --tta.
     """
 
     inputs, output = ("images",), "probabilities"
@@ -31,10 +33,11 @@ class Classifier(nn.Module):
         mean: Sequence[float] | None,
         std: Sequence[float] | None,
         fit: str = "crop",
+        views: str = "none",
     ):
         super().__init__()
         channels, height, width = size
-        self.net, self.size, self.fit = _on_cpu(net), size, fit
+        self.net, self.size, self.fit, self.views = _on_cpu(net), size, fit, views
         self.side = height if height == width else None
         deviation = torch.tensor(std or [1.0] * channels, dtype=torch.float64)
         offset = torch.tensor(mean or [0.0] * channels, dtype=torch.float64)
@@ -46,8 +49,7 @@ class Classifier(nn.Module):
         x = images.float()
         if self.side is not None:
             x = self.squared(x, self.side)
-        logits: Tensor = self.net(x * self.scale + self.shift)
-        return logits.float().softmax(1)
+        return over_views(self.net, x * self.scale + self.shift, self.views).float().softmax(1)
 
     def squared(self, x: Tensor, side: int) -> Tensor:
         """(N, C, H, W) → (N, C, side, side): one matrix per direction, each result rounded to whole gray levels."""

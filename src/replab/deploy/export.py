@@ -132,8 +132,10 @@ def of_run(run: Run, model: Any = None) -> tuple[Deployed, dict[str, Any], Path 
             "mean": known["mean"],
             "std": known["std"],
             "resize": resize,
+            "views": run.chosen.tta,
         }
-        return Classifier(network, size, known["mean"], known["std"], run.chosen.fit), config, experiment.source.path
+        deployed = Classifier(network, size, known["mean"], known["std"], run.chosen.fit, run.chosen.tta)
+        return deployed, config, experiment.source.path
     if samples.can_draw(network):
         told = ", labels: int64 (N,)" if getattr(network, "labels", 0) else ""
         config |= {
@@ -151,10 +153,10 @@ def reference(run: Run, deployed: Deployed) -> tuple[dict[str, np.ndarray], np.n
     if deployed.output == "probabilities":
         index, pixels = examples.of_the_size(run.record)
         on_cpu = run.record.read_json("environment.json", {}).get("device") == "cpu"
-        if len(index) and on_cpu and run.chosen.tta == "none":
+        if len(index) and on_cpu:
             kept = log_softmax(run.predictions["logits"][index].astype(np.float64))
             return {"images": pixels}, np.exp(kept), "test images"
-        if len(index):  # of a GPU in another precision, or the mean over views: the model itself is asked again
+        if len(index):  # of a GPU, in another precision: the model itself is asked again
             return {"images": pixels}, outputs(deployed, images=pixels), "test images"
     drawn = dict(zip(deployed.inputs, (part.numpy() for part in deployed.example(DRAWN, run.chosen.seed))))
     return drawn, outputs(deployed, **drawn), "drawn images"

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from replab.data.decode.as_pixels import as_pixels
-from replab.data.images import Images
 from replab.data.normalise import spell
 from replab.errors import ReplabError, RunError, UnknownName
 from replab.records.record import Record
 from replab.records.text import table
 from replab.records.values import Values
-from replab.records.values.answers import log_softmax
+from replab.runs.predictor import Predictor
 from replab.settings.recipe import Recipe
 
 LISTED = 40  # names of an error message
@@ -44,15 +41,6 @@ class Pictures(dict[str, Picture]):
 
         shown = {html.escape(name): base64.b64encode(p._repr_png_()).decode() for name, p in self.items()}
         return "".join(f'<img alt="{name}" src="data:image/png;base64,{data}"><br>' for name, data in shown.items())
-
-
-@dataclass(frozen=True)
-class Prediction:
-    """What a model says of one image."""
-
-    label: str
-    probability: float
-    probabilities: dict[str, float]
 
 
 class Run:
@@ -177,45 +165,9 @@ class Run:
     def predict(self, images: Any, model: Any = None) -> Any:
         """A Prediction for an image (a path, a PIL picture or an array), or a list of them for a list."""
         many = isinstance(images, (list, tuple))
-        predictions = self.answers(self.pixels(images if many else [images]), model)
+        predictor = Predictor(self, model)
+        predictions = predictor.answers(predictor.pixels(images if many else [images]))
         return predictions if many else predictions[0]
-
-    def pixels(self, images: Sequence[Any]) -> np.ndarray:
-        """(N, C, H, W) uint8: images as the run's data source would have read them."""
-        data = self.input
-        if not data.get("classes"):
-            raise RunError(f"run {self.id} has no classes: its images were not labelled")
-        shape = (data["channels"], data["height"], data["width"])
-        return np.stack([as_pixels(image, *shape, self.chosen.fit) for image in images])
-
-    def answers(self, pixels: np.ndarray, model: Any = None) -> list[Prediction]:
-        """What the model says of images of its size."""
-        data = self.input
-        network = self.model(model)
-        shown = Images(pixels, np.zeros(len(pixels), np.int64), tuple(data["classes"]), (), ())
-        outputs = self.restored().evaluate(network, shown, self.normalised(), trained_on=shown).outputs
-        if "logits" not in outputs and (scores := self._scores(network, shown)) is not None:
-            outputs = {"logits": scores}
-        if "logits" not in outputs:
-            raise RunError(f"run {self.id} is of {self.chosen.model}, which names no classes; use a classifier's run")
-        logits = outputs["logits"]
-        shares = np.exp(log_softmax(logits.astype(np.float64)))
-        return [
-            Prediction(data["classes"][row.argmax()], float(row.max()), dict(zip(data["classes"], map(float, row))))
-            for row in shares
-        ]
-
-    def _scores(self, network: Any, shown: Images) -> np.ndarray | None:
-        """log p(x, y) by a task that has it, (N, classes). One image at a time: none changes another's noise."""
-        task, scores = self.restored().task, []
-        fitted = self.record.predictions("fitted.npz") if self.record.has("fitted.npz") else {}
-        for i in range(len(shown)):
-            one = shown.subset(slice(i, i + 1))
-            batches = self.restored().batches(one, network, self.normalised(), trained_on=one)
-            if (scored := task.class_scores(network, batches, fitted)) is None:
-                return None
-            scores.append(scored[0])
-        return np.concatenate(scores)
 
     def __repr__(self) -> str:
         state = ", ".join(f"{k} {v:.4g}" for k, v in self.metrics.items()) or "unfinished"

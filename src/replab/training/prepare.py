@@ -5,6 +5,7 @@ All that cannot work is refused here, before a folder is made. Nothing is writte
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -170,10 +171,28 @@ def _try_on_a_batch(experiment: Experiment, model: Any) -> None:
         raise
     except (Exception, SystemExit) as error:
         text = " ".join(str(error).split())[:200]
+        way_out = _other_channels(experiment, model, batch.x, text) or "--size resizes"
         raise ModelError(
-            f"{name} does not take images of {data.spec}; --size resizes ({type(error).__name__}: {text})"
+            f"{name} does not take images of {data.spec}; {way_out} ({type(error).__name__}: {text})"
         ) from error
     experiment.task.check_output(name, output, batch, data.spec)
+
+
+def _other_channels(experiment: Experiment, model: Any, x: Any, text: str) -> str:
+    """The way out where a model made for colour is given gray images, or the other way round; else nothing."""
+    channels = experiment.data.spec.channels
+    other = 1 if channels == 3 else 3
+    fits = f"to have {other} channels, but got {channels} channels" in text  # a convolution's words
+    if not fits:
+        with contextlib.suppress(Exception, SystemExit), experiment.backend.lib.no_grad():
+            fits = model(x[:, :1] if other == 1 else experiment.backend.lib.cat([x, x, x], 1)) is not None
+    if not fits:
+        return ""
+    kind = {1: "gray", 3: "colour"}
+    return (
+        f"it is made for {kind[other]} images, and these are {kind[channels]}; a function of (image) that builds the"
+        " first layer for image.channels takes both"
+    )
 
 
 def reopen(

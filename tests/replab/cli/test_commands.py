@@ -287,6 +287,10 @@ def test_model_files_gone_wrong(refuses, tmp_path):
          "must give logits of shape (4, 10) for 4 images of 1x8x8, 10 classes, got shape (4, 9)"),
         ("from torch import nn\ndef build(): return nn.Sequential(nn.Flatten(), nn.Linear(63, 10))\n",
          "does not take images of 1x8x8, 10 classes; --size resizes (RuntimeError"),
+        ("from torch import nn\ndef build(): return nn.Sequential(nn.Conv2d(3, 10, 8), nn.Flatten())\n",
+         "it is made for colour images, and these are gray; a function of (image) that builds the first layer for"),
+        ("from torch import nn\ndef build(): return nn.Sequential(nn.Flatten(), nn.Linear(192, 10))\n",
+         "it is made for colour images, and these are gray"),
         ("def build(a, b): pass\n", "needs a, b; give them with --set a=..."),
     ):  # fmt: skip
         file.write_text(text)

@@ -5,10 +5,14 @@ import json
 import sys
 
 import pytest
+import torch
 from PIL import Image
 
+from replab.api import load_run
 from replab.errors import DataError
+from replab.runs import predict
 from replab.runs.predict import image_files
+from replab.runs.predictor import Predictor
 
 
 @pytest.fixture
@@ -51,3 +55,28 @@ def test_what_is_not_there_is_named(tmp_path, refuses, finished_run):
     runs = finished_run.folder.parent
     assert "cannot be combined" in refuses("predict", finished_run.id, "x.png", "--csv", "--json", runs=runs)
     assert "--top must be at least 1, got 0" in refuses("predict", finished_run.id, "x.png", "--top", 0, runs=runs)
+
+
+def test_models_side_by_side_say_the_same_in_the_same_order(finished_run, pictures, monkeypatch):
+    folder, expected = pictures
+    monkeypatch.setattr(predict, "PIECE", 1)
+    files = sorted(map(str, folder.glob("*.png"))) * 4
+    run = load_run(finished_run.folder)
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 3)
+    found = list(predict.predict_files(run, files))
+    assert [name for name, _ in found] == files
+    for (_, one), other in zip(found, expected * 4, strict=True):
+        assert one.label == other.label
+        assert one.probabilities == pytest.approx(other.probabilities, abs=1e-6)
+    monkeypatch.setattr(Predictor, "for_many", lambda self: 1 / 0)  # a model that cannot be copied
+    assert [one.label for _, one in predict.predict_files(run, files)] == [one.label for _, one in found]
+
+
+def test_a_broken_file_stops_after_those_before_it(finished_run, pictures, monkeypatch):
+    folder, expected = pictures
+    monkeypatch.setattr(predict, "PIECE", 1)
+    files = [*sorted(map(str, folder.glob("*.png"))), str(folder / "notes.txt")]
+    answers = predict.predict_files(load_run(finished_run.folder), files)
+    assert [next(answers)[1].label for _ in range(5)] == [one.label for one in expected]
+    with pytest.raises(DataError, match=r"notes.txt cannot be read: not an image"):
+        next(answers)

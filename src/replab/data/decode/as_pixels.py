@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
+import threading
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +17,28 @@ from replab.data.decode.pictures import Unreadable, decode, header
 from replab.errors import DataError
 
 LARGEST = 2**29  # bytes of an image file
+
+_lock, _readers, _silence = threading.Lock(), 0, contextlib.ExitStack()
+
+
+@contextlib.contextmanager
+def quiet_pillow() -> Iterator[None]:
+    """Without PIL's warnings about odd files: they are refused, or fine.
+
+    Filters of warnings belong to the whole process: the first of several threads sets them, the last puts them back.
+    """
+    global _readers
+    with _lock:
+        if not _readers:
+            _silence.enter_context(warnings.catch_warnings(action="ignore"))
+        _readers += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _readers -= 1
+            if not _readers:
+                _silence.close()
 
 
 def as_pixels(image: Any, channels: int, height: int, width: int, fit: str = "crop") -> np.ndarray:
@@ -43,7 +68,7 @@ def as_pixels(image: Any, channels: int, height: int, width: int, fit: str = "cr
         except (OSError, ValueError) as error:  # ValueError: a NUL in its name
             raise DataError(f"cannot read {name}: {getattr(error, 'strerror', None) or error}") from None
     try:
-        with warnings.catch_warnings(action="ignore"):  # PIL's, about odd files: they are refused, or fine
+        with quiet_pillow():
             if height == width:
                 return decode(data, channels, height, fit)
             w, h = header(data)
