@@ -27,6 +27,17 @@ def finished_run(tmp_path_factory):
     return api.run("mlp", limit=150, params={"widths": [16]}, search=SEARCH, runs=tmp_path_factory.mktemp("runs"))
 
 
+@pytest.fixture(scope="module")
+def no_reports():
+    """Half a second of each run, for tests that do not read them."""
+    from replab.report import write as report
+
+    patch = pytest.MonkeyPatch()
+    patch.setattr(report, "write", lambda *args: None)
+    yield
+    patch.undo()
+
+
 @pytest.fixture
 def a_run(finished_run, tmp_path):
     """A copy of the finished run, in a runs folder of its own."""

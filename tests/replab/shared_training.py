@@ -41,7 +41,7 @@ def compared(average):
 
 def main(folder):
     Member.average_buffers = compared(Member.average_buffers)
-    report.draw = lambda *args: []
+    report.write = lambda *args: None
     if os.environ["RANK"] != "0":
         follow()
         return

@@ -20,9 +20,15 @@ from replab.search import hire, transfer
 from replab.search.engines.base import Workers
 from replab.settings.recipe import Recipe
 
+pytestmark = pytest.mark.usefixtures("no_reports")
+
 NET = """
-import os, signal, torch
+import os, signal, sys, torch
 from torch import nn
+
+if "pytest" not in sys.modules:  # nobody reads the reports of a worker's runs
+    from replab.report import write as report
+    report.write = lambda *args: None
 
 class Deadly(nn.Module):
     # kills its own process once, when the training of one seed has begun
@@ -36,9 +42,12 @@ class Deadly(nn.Module):
                 os.kill(os.getpid(), signal.SIGKILL)
         return x
 
-def build(image):
-    return nn.Sequential(nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.Dropout(0.2), nn.Flatten(), Deadly(),
-                         nn.Linear(144, image.classes))
+def build(image, width=4):
+    return nn.Sequential(nn.Conv2d(1, width, 3), nn.BatchNorm2d(width), nn.ReLU(), nn.Dropout(0.2), nn.Flatten(),
+                         Deadly(), nn.Linear(36 * width, image.classes))
+
+def wide(image):
+    return build(image, 6)
 """
 SEARCH = {"trials": 2, "max_epochs": 2, "fraction": 1.0, "min_validation": 20, "batch": 2}
 SETTINGS = {"limit": 100, "batch_size": 16, "epochs": 3, "search": SEARCH}
@@ -79,9 +88,18 @@ def test_seeds_side_by_side_are_the_same_bytes_and_a_killed_worker_changes_nothi
     assert len(threads) == 1
 
 
-def test_the_same_bytes_on_ray(model, one_by_one, tmp_path):
-    runs = several.run_seeds([model], 2, runs=tmp_path, workers=Workers(2, "ray"), quiet=True, **SETTINGS)
-    assert hashes(runs) == one_by_one
+@pytest.mark.parametrize("words", ["compare MODEL WIDE", "sweep MODEL --set width=2,4"])
+def test_what_a_command_makes_side_by_side_is_the_same_bytes(words, model, replab, in_tmp):
+    recipe, made = in_tmp / "recipe.toml", []
+    recipe.write_text(Recipe(model=model).replace(**SETTINGS).to_toml())
+    for workers in (1, 2):
+        runs = in_tmp / f"runs{workers}"
+        words = words.replace("MODEL", model).replace("WIDE", model.replace(":build", ":wide"))
+        code, out, err = replab(*words.split(), "--recipe", recipe, "--runs", runs, "--workers", workers)
+        assert code == 0, (out, err)
+        made.append(sorted(hashes(api.load_run(path.parent) for path in runs.glob("*/recipe.toml")), key=str))
+    assert len(made[0]) == 2
+    assert made[0] == made[1]
 
 
 def test_where_the_folder_cannot_be_seen_the_files_are_sent_back(model, one_by_one, tmp_path):
@@ -134,17 +152,17 @@ lr = 1e-3
 epochs = 1
 [[row]]
 id = "own/narrow"
-recipe = { model = "mlp", params = { widths = [4] } }
+recipe = { model = "MODEL", params = { width = 2 } }
 figures = [{ measure = "test_accuracy", published = 50.0 }]
 [[row]]
 id = "own/wide"
-recipe = { model = "mlp", params = { widths = [8] } }
+recipe = { model = "MODEL", params = { width = 4 } }
 figures = [{ measure = "test_accuracy", published = 50.0 }]
 """
 
 
-def test_rows_side_by_side_have_the_same_figures(tmp_path):
-    (tmp_path / "own.toml").write_text(PACK)
+def test_rows_side_by_side_have_the_same_figures(model, tmp_path):
+    (tmp_path / "own.toml").write_text(PACK.replace("MODEL", model))
     known = from_file(tmp_path / "own.toml")
     jobs, entries = replicate.plan(list(known.rows.values())), []
     for count in (1, 2):

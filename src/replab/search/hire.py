@@ -28,16 +28,17 @@ def hire(work: Work, workers: Workers) -> Engine:
 def settle(workers: Workers, experiment: Experiment, cost: Cost, events: Events) -> Workers:
     """With the number decided. What cannot be done is refused if it was asked for, and passed over if it was not."""
     recipe, wanted = experiment.recipe, workers.count
+    asked = "--engine ray" if workers.engine == "ray" else f"--workers {wanted}" if (wanted or 1) > 1 else ""
     if not searches(experiment) or recipe.search.method == "range-test":
-        if (wanted or 1) > 1 or workers.engine == "ray":
+        if asked:
             what = "several seeds (--seeds) or values (replab sweep)"
             events.message(f"{recipe.model} has nothing to search for: --workers serves {what} only")
         return ALONE
     if reason := obstacle(experiment):
-        if (wanted or 1) > 1 and session_code(experiment):
-            raise ModelError(f"--workers {wanted} needs code that can be sent to a worker: {reason}")
-        if (wanted or 1) > 1:
-            events.message(f"--workers {wanted} is not used: {reason}")
+        if asked and session_code(experiment):
+            raise ModelError(f"{asked} needs code that can be sent to a worker: {reason}")
+        if asked:
+            events.message(f"{asked} is not used: {reason}")
         return ALONE
     halving = recipe.search.method == "halving"
     at_once = planned(recipe)[0].trials if halving else min(recipe.search.batch, wanted_trials(recipe))

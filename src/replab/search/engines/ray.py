@@ -18,7 +18,9 @@ from replab.records.events import Events
 from replab.search.engines.base import ATTEMPTS, Done, Numbered, Work, engine, lost, out_of_memory
 
 PAUSE = 0.5  # seconds between two looks at what workers tell
-ANSWER = 10  # seconds within which a cluster must answer
+ANSWER = 8  # seconds within which a cluster must answer
+HELLO = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes(3) + b"\4" + bytes(5)  # how HTTP/2, and so gRPC, begins
+SETTINGS = b"\4"  # the kind of frame that a server of HTTP/2 answers with
 
 
 @engine
@@ -150,7 +152,12 @@ def check_address(address: str | None) -> None:
         return
     host, _, port = address.removeprefix("ray://").rpartition(":")
     try:
-        socket.create_connection((host, int(port)), timeout=ANSWER).close()
+        with socket.create_connection((host, int(port)), timeout=ANSWER) as line:
+            if os.environ.get("RAY_USE_TLS", "0") == "0":
+                line.sendall(HELLO)
+                answer = line.recv(9)  # Ray itself would wait for minutes for a server that is none
+                if answer[3:4] != SETTINGS:
+                    raise ValueError("what is there is not Ray")
     except (OSError, ValueError) as error:
         raise RunError(f"no Ray cluster answers at {address} ({error}); ray start --head starts one") from None
 

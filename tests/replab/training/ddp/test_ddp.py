@@ -22,6 +22,8 @@ from replab.report.terminal import lines as lines_of
 from replab.training.ddp import lead
 from replab.training.ddp.member import Shared
 
+pytestmark = pytest.mark.usefixtures("no_reports")
+
 
 @pytest.fixture(scope="module")
 def seen(tmp_path_factory):

@@ -1,0 +1,91 @@
+"""Ray, on a cluster of two nodes: the contract of all engines, the bytes of one process, and a node that is lost.
+
+One cluster and one connection serve all tests of this file, in this order: the last one takes the node away.
+"""
+
+import importlib.metadata
+
+import pytest
+from engine_contract import JOBS, SETTINGS, Heard, hashes, in_order, keeps_the_contract, survives_lost_workers
+
+from replab import api, several
+from replab.errors import RunError
+from replab.records.events import Events
+from replab.search.engines.base import Workers
+from replab.search.engines.ray import connect
+from replab.search.hire import hire
+
+pytestmark = pytest.mark.usefixtures("no_reports")
+
+
+def test_a_cluster_of_another_version_is_refused(work, monkeypatch):
+    """A Ray of this machine. This process says that it is of another version; the workers are of the real one."""
+    import ray
+
+    real = importlib.metadata.version
+    monkeypatch.setattr(importlib.metadata, "version", lambda name: "9.9" if name == "torch" else real(name))
+    there = f"replab {real('replab')}, torch {real('torch')}"
+    said = rf"^the cluster has {there}, and this machine replab .*, torch 9.9; install the same on both$"
+    with pytest.raises(RunError, match=said.replace("+", r"\+")):
+        hire(work, Workers(1, "ray"))
+    assert not ray.is_initialized()
+
+
+@pytest.fixture(scope="module")
+def cluster(orders):
+    """A head without processors, and a node with more than the machine has: only their number is looked at."""
+    import ray
+    from ray.cluster_utils import Cluster
+
+    made = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
+    made.add_node(num_cpus=4)
+    connect(made.address)
+    yield made
+    ray.shutdown()
+    made.shutdown()
+
+
+@pytest.fixture(scope="module")
+def crew(cluster, work):
+    made = hire(work, Workers(2, "ray"))
+    yield made
+    made.close()
+    made.close()
+
+
+def test_contract(crew, expected):
+    keeps_the_contract(crew, expected)
+
+
+def test_lost_workers_change_nothing(crew, expected, orders):
+    survives_lost_workers(crew, expected, orders)
+
+
+@pytest.fixture(scope="module")
+def alone(model, tmp_path_factory):
+    runs = several.run_seeds([model], 2, runs=tmp_path_factory.mktemp("alone"), workers=1, quiet=True, **SETTINGS)
+    return [hashes(run.folder) for run in runs]
+
+
+def test_the_same_bytes_of_a_search(cluster, model, alone, tmp_path):
+    run = api.run(model, runs=tmp_path, workers=Workers(2, "ray", cluster.address), quiet=True, **SETTINGS)
+    assert hashes(run.folder) == alone[0]
+    assert "node " in (run.folder / "events.jsonl").read_text()
+
+
+def test_the_same_bytes_of_runs_side_by_side(cluster, model, alone, tmp_path):
+    runs = several.run_seeds([model], 2, runs=tmp_path, workers=Workers(2, "ray"), quiet=True, **SETTINGS)
+    assert [hashes(run.folder) for run in runs] == alone
+
+
+def test_a_lost_node_changes_nothing(cluster, crew, expected, orders):
+    """The node that runs the trials is removed when the first has ended, and the last has just begun."""
+    (orders / "slow").touch()
+    (doomed,) = [node for node in cluster.list_all_nodes() if node is not cluster.head_node]
+    results = crew.run(JOBS, Events(heard := Heard()))
+    first = next(results)
+    cluster.remove_node(doomed, allow_graceful=False)
+    cluster.add_node(num_cpus=4)
+    (orders / "slow").unlink()
+    assert in_order([first, *results]) == expected
+    assert any("was lost" in e.facts.get("text", "") for e in heard)
