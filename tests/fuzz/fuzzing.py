@@ -1,10 +1,10 @@
 """Mutated files for every reader, in processes with limits; what fails is kept in tests/fuzz/corpus and fails a test.
 
-    python tests/fuzz/fuzzing.py [--minutes 10] [--only pth,zip]         (make fuzz MINUTES=10)
+    python tests/fuzz/fuzzing.py [--minutes 10] [--cases 100000] [--only pth,zip]         (make fuzz MINUTES=10)
 
-A case is its target and number: the same number is the same bytes. Limits: 5 seconds of computing (60 of waiting) and
-1 GiB beyond what the process has when it begins. An audit hook notices a program that is started, a connection, and
-what a seed's code would make.
+A case is its target and number: the same number is the same bytes. Limits: 5 seconds of computing (60 of waiting, the
+time in which this program was itself stopped left out) and 1 GiB beyond what the process has when it begins. An audit
+hook notices a program that is started, a connection, and what a seed's code would make.
 """
 
 import argparse
@@ -29,7 +29,7 @@ from targets import TARGETS
 
 HERE = Path(__file__).parent
 SECONDS, MEMORY = 5, 2**30
-BATCH = 400  # cases per process
+BATCH = 1250  # cases per process: importing what a reader needs takes longer than a hundred cases
 FORBIDDEN = ("os.system", "os.exec", "os.fork", "os.posix_spawn", "subprocess.Popen", "socket.connect", "os.mkdir")
 
 
@@ -120,17 +120,19 @@ def tried(name, first, count, top):
                 target=batch, args=(name, done, first + count - done, file.fileno(), found, Path(place))
             )
             child.start()
-            at, since = done, time.monotonic()
+            at, waited, before = done, 0.0, time.monotonic()
             while child.is_alive():
                 child.join(0.2)
+                elapsed, before = time.monotonic() - before, time.monotonic()
+                waited += min(elapsed, 0.5)
                 while not found.empty():
                     number, fault = found.get()
                     faults[number] = fault
                 file.seek(0)
                 now = struct.unpack("<q", file.read(8))[0]
                 if now != at:
-                    at, since = now, time.monotonic()
-                elif time.monotonic() - since > 12 * SECONDS:
+                    at, waited = now, 0.0
+                elif waited > 12 * SECONDS:
                     child.kill()
                     faults[at] = "hang"
             while not found.empty():
@@ -157,6 +159,7 @@ def keep(name, number, top):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--minutes", type=float, default=10)
+    parser.add_argument("--cases", type=int, default=0, help="this many, however long it takes")
     parser.add_argument("--only", default="")
     parser.add_argument("--first", type=int, default=None, help="the number of the first case; default: by the clock")
     asked = parser.parse_args()
@@ -172,8 +175,12 @@ def main():
     torch.set_num_threads(1)
     assert mytorch.serialization
     begun, counts, kinds = time.monotonic(), Counter(), {}
+
+    def enough():
+        return counts.total() >= asked.cases if asked.cases else time.monotonic() - begun > 60 * asked.minutes
+
     with tempfile.TemporaryDirectory(prefix="replab-fuzz-") as top:
-        while time.monotonic() - begun < 60 * asked.minutes:
+        while not enough():
             for name in names:
                 faults = tried(name, first + counts[name], BATCH, Path(top))
                 counts[name] += BATCH
@@ -184,8 +191,10 @@ def main():
                         path = keep(name, number, top)
                         print(f"! {name} {number}: {fault}\n  kept as {path.relative_to(HERE.parents[1])}", flush=True)
                     kinds[kind] = kinds.get(kind, 0) + 1
-                if time.monotonic() - begun > 60 * asked.minutes:
+                if enough():
                     break
+            so_far = f"{counts.total():,} cases, {sum(kinds.values())} failures"
+            print(f"{so_far}, {(time.monotonic() - begun) / 60:.1f} minutes", flush=True)
     minutes = (time.monotonic() - begun) / 60
     for name, count in counts.items():
         print(f"{name:12} {count:8,} cases, {sum(n for (k, _), n in kinds.items() if k == name)} failures")

@@ -77,7 +77,8 @@ def in_archive(data, rng, text):
     if not members:
         return in_bytes(data, rng)
     chosen, out = rng.randrange(len(members)), io.BytesIO()
-    with zipfile.ZipFile(out, "w", rng.choice((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_LZMA))) as archive:
+    packed = rng.choice((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_LZMA))
+    with zipfile.ZipFile(out, "w") as archive:
         for place, (info, content) in enumerate(members):
             name = info.filename
             if place == chosen:
@@ -92,5 +93,5 @@ def in_archive(data, rng, text):
                     content = bytes(rng.choice((0, 10**6, 10**7)))
                 else:
                     content = (in_text if text and rng.random() < 0.5 else in_bytes)(content, rng)
-            archive.writestr(name, content)
+            archive.writestr(zipfile.ZipInfo(name), content, packed)  # of no date: the same bytes at every time
     return out.getvalue()

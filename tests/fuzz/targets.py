@@ -66,7 +66,7 @@ class IdxGz(Idx):
     def seeds(self):
         import gzip
 
-        return [gzip.compress(seed) for seed in super().seeds()]
+        return [gzip.compress(seed, mtime=0) for seed in super().seeds()]
 
 
 def pictures():
@@ -105,10 +105,11 @@ class Zip(Target):
         found = []
         for names in (("a/{}.png", "b/{}.png"), ("train/a/{}.png", "train/b/{}.png", "test/a/{}.png", "test/b/{}.png")):
             buffer = io.BytesIO()
-            with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+            with zipfile.ZipFile(buffer, "w") as archive:
                 for name in names:
                     for number in range(3):
-                        archive.writestr(name.format(number), pictures()[0])
+                        member = zipfile.ZipInfo(name.format(number))  # of no date
+                        archive.writestr(member, pictures()[0], zipfile.ZIP_DEFLATED)
             found.append(buffer.getvalue())
         return found
 
