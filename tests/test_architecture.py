@@ -14,7 +14,7 @@ SRC = Path(__file__).resolve().parents[1] / "src"
 
 # A module imports from its own room and from those above it. Names in one line share a room.
 ROOMS = [
-    ("errors", "registry", "files"),
+    ("errors", "registry", "files", "interruption"),
     ("settings",),
     ("records",),
     ("backends",),

@@ -18,12 +18,15 @@ WAYS = ("nothing", "names", "all")
 
 
 class Recorder:
-    """Watches folders and keeps each different state that a cut could leave, as copies below `states`."""
+    """Watches folders and keeps each different state that a cut could leave, as copies below `states`.
 
-    def __init__(self, folders, states, limit=10**9):
+    The name of a state has how many trials and epochs had been told by then: those must not be lost.
+    """
+
+    def __init__(self, folders, states, told, limit=10**9):
         self.folders = [os.path.realpath(folder) for folder in folders]
         self.base = os.path.dirname(self.folders[0])
-        self.states, self.limit = states, limit
+        self.states, self.told, self.limit, self.process = states, told, limit, os.getpid()
         self.flushed = {}  # inode → content at its last flush
         self.names = {}  # path → inode, as its folder's last flush left it
         self.operations, self.cuts, self.seen = 0, 0, set()
@@ -61,11 +64,12 @@ class Recorder:
                         data = file.read()
                 content[os.path.relpath(path, self.base)] = data
             self.cuts += 1
-            mark = hashlib.sha256(repr(sorted((n, hashlib.sha256(d).digest()) for n, d in content.items())).encode())
+            told = self.told(), sorted((name, hashlib.sha256(data).digest()) for name, data in content.items())
+            mark = hashlib.sha256(repr(told).encode())
             if mark.digest() in self.seen or len(self.seen) >= self.limit:
                 continue
             self.seen.add(mark.digest())
-            place = self.states / f"{len(self.seen):04d}-{way}"
+            place = self.states / f"{len(self.seen):04d}-{self.told()}-{way}"
             for name, data in content.items():
                 target = place / name
                 target.parent.mkdir(parents=True, exist_ok=True)
@@ -94,7 +98,10 @@ class Recorder:
         flush = np.memmap.flush
 
         def watched(path):
-            return any(os.path.realpath(path).startswith(folder) for folder in self.folders)
+            """In this process: workers, forked from it, keep nothing."""
+            return os.getpid() == self.process and any(
+                os.path.realpath(path).startswith(folder) for folder in self.folders
+            )
 
         def flushed(handle):
             path = os.readlink(f"/proc/self/fd/{handle if isinstance(handle, int) else handle.fileno()}")
@@ -129,18 +136,15 @@ def record(name, place, states, report, limit=10**9):
     """In a process of its own: the whole run, every state that a cut could leave copied."""
     import json
 
-    from scenarios import folders, run, settle
+    from scenarios import Progress, folders, run, settle
 
     settle(place, name)
-    import torch
-
-    torch.set_num_threads(1)
-    recorder = Recorder(folders(place), states, limit).install()
-    run(name, place)
+    progress = Progress(place / "told")
+    recorder = Recorder(folders(place), states, lambda: progress.count, limit).install()
+    run(name, place, progress)
     recorder.cut()
     with recorder.open(report, "w") as file:
         json.dump({"operations": recorder.operations, "cuts": recorder.cuts, "states": len(recorder.seen)}, file)
-    os._exit(0)
 
 
 def lay_out(state, place):

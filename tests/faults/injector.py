@@ -1,12 +1,14 @@
 """Faults at the n-th operation on files: it fails, or the process is killed there.
 
-Operations are the writes, reads, flushes (fsync) and renames of files below the watched folders, counted as the system
-sees them: below Python's buffers. A fault is ENOSPC, EIO or EINTR, or SIGKILL just before the operation.
+Operations are the writes, reads, flushes (fsync, and msync of a mapped file) and renames of files below the watched
+folders, counted as the system sees them: below Python's buffers. Processes that are forked later count on: the n-th
+operation is that of all of them. A fault is ENOSPC, EIO or EINTR, or SIGKILL just before the operation.
 """
 
 import builtins
 import errno
 import io
+import multiprocessing
 import os
 import signal
 from pathlib import Path
@@ -23,12 +25,19 @@ POSSIBLE = {
 
 
 class Injector:
-    """Counts operations below `folders`; at number `at` (from 1) of those the fault can happen to, it happens."""
+    """Counts operations below `folders`; at number `at` (from 1) of those the fault can happen to, it happens.
 
-    def __init__(self, folders, fault="", at=0):
+    `lasting`: to all that follow too, as on a disk that stays full.
+    """
+
+    def __init__(self, folders, fault="", at=0, lasting=False):
         self.folders = [os.path.realpath(folder) for folder in folders]
-        self.fault, self.at, self.count, self.hit = fault, at, 0, ""
-        self.by_kind = dict.fromkeys(KINDS, 0)
+        self.fault, self.at, self.lasting, self.hit = fault, at, lasting, ""
+        self.counts = multiprocessing.get_context("fork").Array("q", len(KINDS))
+
+    @property
+    def by_kind(self):
+        return dict(zip(KINDS, self.counts[:]))
 
     def watches(self, path):
         try:
@@ -38,20 +47,25 @@ class Injector:
         return any(real.startswith(folder + os.sep) or real == folder for folder in self.folders)
 
     def operation(self, kind, path):
-        self.by_kind[kind] += 1
-        if self.fault and kind not in POSSIBLE[self.fault]:
-            return
-        self.count += 1
-        if self.count != self.at:
+        with self.counts.get_lock():
+            self.counts[KINDS.index(kind)] += 1
+            number = sum(self.by_kind[each] for each in POSSIBLE.get(self.fault, ()))
+        if (
+            not self.fault
+            or kind not in POSSIBLE[self.fault]
+            or not (number == self.at or (self.lasting and number > self.at))
+        ):
             return
         self.hit = f"{kind} {Path(path).name}"
         if self.fault == "SIGKILL":
             os.kill(os.getpid(), signal.SIGKILL)
-        if self.fault:
-            raise OSError(ERRORS[self.fault], os.strerror(ERRORS[self.fault]), str(path))
+        raise OSError(ERRORS[self.fault], os.strerror(ERRORS[self.fault]), str(path))
 
     def install(self):
+        import numpy as np
+
         injector, real_open, fsync, replace = self, builtins.open, os.fsync, os.replace
+        flush = np.memmap.flush
 
         class Watched(io.FileIO):
             watched = ""
@@ -89,6 +103,12 @@ class Injector:
                 injector.operation("rename", target)
             return replace(source, target, **more)
 
+        def mapped(array):
+            path = getattr(array, "filename", None)
+            if path is not None and injector.watches(path):
+                injector.operation("fsync", path)
+            return flush(array)
+
         builtins.open = io.open = opened
-        os.fsync, os.replace = flushed, renamed
+        os.fsync, os.replace, np.memmap.flush = flushed, renamed, mapped
         return self

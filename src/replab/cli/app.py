@@ -13,13 +13,13 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from replab import interruption
 from replab.cli import names
 from replab.errors import ReplabError, UnknownName
 from replab.records.events import Events, Folder
 from replab.records.terminal import LEVELS, Lines, watchers
 from replab.records.text import visible
 from replab.registry import PluginSkipped
-from replab.training import interruption
 
 RUN, LOOK, RESULTS, PUBLISHED = "Run", "Look before you run", "Use the results", "Published experiments"
 
@@ -152,7 +152,7 @@ def main() -> None:
     _in_use.paths.clear()  # of an earlier command in this process
     warnings.showwarning = partial(show_warning, warnings.showwarning)
     try:
-        with interruption.listening():
+        with interruption.listening(how_to_resume):
             code = app(prog_name="replab", standalone_mode=False)
     except ReplabError as error:
         refuse(str(error))

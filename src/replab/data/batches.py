@@ -16,6 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from replab import interruption
 from replab.data.augment import steps
 from replab.data.images import Images
 from replab.data.mapped import Mapped, ahead
@@ -107,6 +108,7 @@ class Batches:
         coins = torch.rand(self.size, generator=torch.Generator().manual_seed(_seed(self.seed, 0)))
         indices = [order[start:stop] for start, stop in self._bounds()]
         for index, rows in zip(indices, self._gathered(indices)):
+            interruption.heed()  # whatever goes over images for long comes by here
             x = rows.float().mul_(self._scale).add_(self._shift)  # (B, C*H*W), one buffer
             y = None if self._labels is None else self._labels[index].to(self.device)
             own = torch.nn.functional.one_hot(y, self._classes).float() if self._mixes and y is not None else None

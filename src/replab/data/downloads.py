@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from replab import files
+from replab import files, interruption
 from replab.data.decode.reach import absent
 from replab.errors import DataError
 
@@ -106,6 +106,7 @@ def fetch(url: str, path: Path, sha256: str) -> None:
         tqdm(desc=path.name, total=_length(answer), unit="B", unit_scale=True, disable=None) as bar,
     ):
         while block := answer.read(2**18):
+            interruption.heed()
             digest.update(block)
             file.write(block)
             bar.update(len(block))

@@ -128,6 +128,17 @@ def room(shape: tuple[int, ...]) -> np.ndarray:
         ) from None
 
 
+def new_file(path: Path, dtype: Any, shape: tuple[int, ...]) -> np.ndarray:
+    """An .npy file to be filled in place. It has its room on the disk now, or there is an OSError now: a full disk
+    later would kill the process."""
+    path.unlink(missing_ok=True)
+    array = np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=shape)
+    if hasattr(os, "posix_fallocate"):
+        with path.open("r+b") as file:
+            os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
+    return array
+
+
 def ahead(make: Callable[[Key], Made], keys: Iterable[Key]) -> Iterator[Made]:
     """make(key) of each key, in order, made by a thread a little before it is asked for."""
     waiting: deque[Future[Made]] = deque()

@@ -19,7 +19,10 @@ import contextlib
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple, Protocol, TypeVar
 
+from replab import interruption
+
 T = TypeVar("T")
+ENDINGS = ("step", "trial", "epoch", "stage")  # of something: a request to end may be heeded there
 
 
 class Event(NamedTuple):
@@ -60,6 +63,9 @@ class Events:
                 self.remove(subscriber)
                 name, text = type(subscriber).__name__, " ".join(str(error).split())[:200]
                 self.message(f"{name} is no longer told of this run: {type(error).__name__}: {text}")
+
+        if kind in ENDINGS:
+            interruption.heed()
 
     def message(self, text: str) -> None:
         self.tell("message", text=text)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from replab import tasks
+from replab import interruption, tasks
 from replab.errors import RunError
 from replab.figures.figure import TASK, in_order
 from replab.records.record import Record
@@ -28,6 +28,7 @@ def draw(values: Values, theme: str = "") -> list[str]:
     names, own = [], {(TASK, name): make for name, make in tasks.of_run(values.task).figures(values).items()}
     shared = {(place, name): make for place, name, make in in_order()}
     for key in sorted([*own, *shared], key=lambda key: key[0]):
+        interruption.heed()
         figure = own[key]() if key in own else shared[key](values)
         if figure is not None:
             with values.record.replacing(f"figures/{key[1]}.png") as file:

@@ -14,7 +14,7 @@ from replab.backends import backend as backends
 from replab.backends import own_parts
 from replab.backends.backend import threads
 from replab.data.images import Dataset, Images
-from replab.data.mapped import BLOCK
+from replab.data.mapped import BLOCK, new_file
 from replab.errors import ModelError
 from replab.models import loader
 from replab.models.pretrained import backbones, weights
@@ -132,11 +132,11 @@ def _write_pixels(path: Path, pixels: Any, innermost: bool) -> None:
     """As batches want them, so that workers make no copies; in blocks, because a set may be larger than memory."""
     n, *image = pixels.shape
     shape = (n, *image[1:], image[0]) if innermost else (n, *image)
-    target = np.lib.format.open_memmap(path, mode="w+", dtype=pixels.dtype, shape=shape)
+    target = new_file(path, pixels.dtype, shape)
     for start in range(0, n, BLOCK):
         block = pixels[start : start + BLOCK]
         target[start : start + BLOCK] = block.transpose(0, 2, 3, 1) if innermost else block
-    target.flush()
+    target.flush()  # type: ignore[attr-defined]
 
 
 def _code(sent: Mapping[str, Any]) -> dict[str, str]:

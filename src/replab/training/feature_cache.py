@@ -8,7 +8,6 @@ and the other waits, then reads. A damaged file is made again; where nothing can
 from __future__ import annotations
 
 import json
-import os
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -16,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from replab import files
+from replab.data.mapped import new_file
 from replab.errors import FileError
 
 FORMAT = 1  # raise it when the layout of an entry changes
@@ -43,7 +43,7 @@ def _filled(folder: Path, count: int, width: int, compute: Compute, watch: Watch
     file = folder / "features.npy"
     done, checksum = _state(folder, count, width)
     if done < count:
-        array = np.load(file, mmap_mode="r+") if done else _new(file, count, width)
+        array = np.load(file, mmap_mode="r+") if done else new_file(file, np.float32, (count, width))
         for start in watch(range(done, count, BLOCK), -(-(count - done) // BLOCK)):
             stop = min(start + BLOCK, count)
             array[start:stop] = compute(start, stop)
@@ -65,12 +65,3 @@ def _state(folder: Path, count: int, width: int) -> tuple[int, int]:
         return (done, checksum) if whole and zlib.crc32(array[:done].data) == checksum else (0, 0)
     except (OSError, ValueError, KeyError, TypeError, EOFError):
         return 0, 0
-
-
-def _new(file: Path, count: int, width: int) -> np.ndarray:
-    file.unlink(missing_ok=True)
-    array = np.lib.format.open_memmap(file, mode="w+", dtype=np.float32, shape=(count, width))
-    if hasattr(os, "posix_fallocate"):  # room now, or an error now: a full disk later would kill the process
-        with file.open("r+b") as handle:
-            os.posix_fallocate(handle.fileno(), 0, file.stat().st_size)
-    return array

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from replab import interruption
 from replab.backends.backend import Backend, array
 from replab.backends.own_parts import Parts
 from replab.data.batches import Batches
@@ -19,7 +20,7 @@ from replab.models.adapt import freezing
 from replab.records.events import Events
 from replab.settings.choices import schedule
 from replab.settings.recipe import Recipe, derive_seed
-from replab.training import interruption, schedules
+from replab.training import schedules
 from replab.training.ddp.team import Team
 from replab.training.evaluate import to_backend
 from replab.training.state import State

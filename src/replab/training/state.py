@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from replab import interruption
 from replab.backends.backend import array
 from replab.errors import FileError
 from replab.models.parts.whitening import hold_biases
-from replab.training import interruption
 from replab.training.averaging import Average
 
 
@@ -100,7 +100,7 @@ class State:
                 if not asked:  # else the last checkpoint has to do
                     raise
             self._kept = perf_counter()
-        interruption.heed()
+        interruption.heed(after_step=True)
 
     def end_epoch(self) -> tuple[list[dict[str, Any]], list[float]]:
         """The logs and sizes of its steps. From here on the model is the one to evaluate and keep."""

@@ -21,6 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from replab import files
+from replab.data import mapped
 from replab.data.decode.decoded import Allocate, Decoded
 from replab.errors import FileError
 
@@ -86,12 +87,7 @@ def decoded(key: str, make: Callable[[Allocate], Decoded]) -> Decoded:
 
 def _allocate(path: Path, shape: tuple[int, ...]) -> np.ndarray:
     try:
-        path.unlink(missing_ok=True)
-        array = np.lib.format.open_memmap(path, mode="w+", dtype=np.uint8, shape=shape)
-        if hasattr(os, "posix_fallocate"):  # room now, or an error now: a full disk later would kill the process
-            with path.open("r+b") as file:
-                os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
-        return array
+        return mapped.new_file(path, np.uint8, shape)
     except OSError:
         return np.empty(shape, np.uint8)
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from replab import files
+from replab import files, interruption
 from replab.data.decode import cache
 from replab.data.decode.decoded import Allocate, Decoded, dataset
 from replab.data.decode.layout import Layout, check_enough, is_ignored, layout, only_images
@@ -150,6 +150,7 @@ def _pixels(
     kept: list[int] = []
     broken: list[str] = []
     for place, image in enumerate(_decoded(plan.files, read, where, how)):
+        interruption.heed()
         if isinstance(image, Unreadable):
             broken.append(f"{plan.files[place]} ({image})")
             continue

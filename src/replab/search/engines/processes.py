@@ -15,7 +15,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from replab import interruption
 from replab.errors import RunError
+from replab.files import reason
 from replab.records.events import Events
 from replab.search.engines.base import ATTEMPTS, Done, Numbered, Work, engine, lost
 from replab.search.engines.worker import OUT_OF_MEMORY
@@ -24,9 +26,18 @@ from replab.search.engines.worker import OUT_OF_MEMORY
 @engine
 def processes(work: Work, count: int, address: str | None = None) -> Processes:
     folder = tempfile.TemporaryDirectory(prefix="replab-search-")
-    return Processes(work, count, folder)
+    try:
+        return Processes(work, count, folder)
+    except OSError as error:
+        folder.cleanup()
+        where = Path(folder.name).parent
+        raise RunError(
+            f"cannot write what workers need below {where}: {reason(error, where)}; TMPDIR names another folder, and"
+            " --workers 1 needs none"
+        ) from None
 
 
+PAUSE = 0.5  # seconds between two looks at whether the program is to end
 WORDS = {OUT_OF_MEMORY: "out of memory"}  # exit code → why
 Inbox = queue.Queue[tuple["Worker", "dict[str, Any] | None"]]
 
@@ -91,7 +102,7 @@ class Processes:
                         self.workers[place] = Worker(place, self.sent, environment, self.inbox)
                     running[place] = waiting.popleft()
                     self.workers[place].send(running[place].to_dict())
-            worker, message = self.inbox.get()
+            worker, message = self._next()
             place = worker.place
             if self.workers.get(place) is not worker:
                 continue  # the last words of one that was replaced
@@ -112,6 +123,15 @@ class Processes:
             else:
                 number = running.pop(place).number
                 yield Done(number, self.work.result(message["result"]), message["seconds"], worker.where)
+
+    def _next(self) -> tuple[Worker, dict[str, Any] | None]:
+        """What a worker says. A request to end may come first, and workers of one that came to them too."""
+        while True:
+            with contextlib.suppress(queue.Empty):
+                said = self.inbox.get(timeout=PAUSE)
+                interruption.heed()
+                return said
+            interruption.heed()
 
     def close(self) -> None:
         for worker in self.workers.values():

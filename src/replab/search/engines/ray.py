@@ -13,6 +13,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+from replab import interruption
 from replab.errors import RunError
 from replab.records.events import Events
 from replab.search.engines.base import ATTEMPTS, Done, Numbered, Work, engine, lost, out_of_memory
@@ -104,6 +105,7 @@ class RayCluster:
             ended, _ = self.library.wait(list(running), num_returns=1, timeout=PAUSE)
             for place in {place for place, _ in running.values()}:
                 self._listen(place, asked, events)
+            interruption.heed()
             if not ended:
                 continue
             (ready,) = ended

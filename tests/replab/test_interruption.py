@@ -10,12 +10,12 @@ import time
 import pytest
 import torch
 
-from replab import api, pipeline
+from replab import api, interruption, pipeline
 from replab.errors import RecipeError
 from replab.records.events import Events
 from replab.records.record import Record
 from replab.report import write as report
-from replab.training import interruption, state
+from replab.training import state
 
 SETTINGS = {"limit": 160, "batch_size": 16, "epochs": 3, "lr": 0.01, "augment": ("flip", "crop=1")}
 ENDS = ("epochs.jsonl", "model.safetensors")
@@ -175,14 +175,39 @@ def test_a_signal_that_is_ignored_stays_so():
     ends, before = signal.getsignal(signal.SIGTERM), signal.signal(signal.SIGHUP, signal.SIG_IGN)
     with interruption.listening():
         assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
-        with pytest.raises(interruption.Terminated):
-            signal.raise_signal(signal.SIGTERM)
-        interruption.forget()
-        with interruption.in_steps():
-            signal.raise_signal(signal.SIGTERM)  # waits for the end of the step,
-            with pytest.raises(interruption.Terminated):
-                interruption.heed()
-            with pytest.raises(interruption.Terminated):
-                signal.raise_signal(signal.SIGUSR1)  # and a second one does not
     signal.signal(signal.SIGHUP, before)
     assert signal.getsignal(signal.SIGTERM) is ends
+
+
+def test_a_signal_is_noted_and_heeded_where_one_may_end():
+    """A handler that raised would be swallowed where Python calls a destructor or a callback of a weak reference."""
+
+    class Destroyed:
+        def __del__(self):
+            signal.raise_signal(signal.SIGTERM)
+
+    with interruption.listening():
+        _ = Destroyed()
+        del _
+        with interruption.in_steps():
+            interruption.heed()  # the step is not done
+            with pytest.raises(interruption.Terminated):
+                interruption.heed(after_step=True)
+        with pytest.raises(interruption.Terminated):
+            list(Events().each(range(3), "images", 3))
+        assert interruption.received() == "SIGTERM"
+
+
+@pytest.mark.parametrize("signals", [1, 2])
+def test_who_never_asks_is_ended_all_the_same(signals, capfd):
+    """By the alarm after the grace time, or by a second signal at once; in a process of its own, forked."""
+    child = os.fork()
+    if not child:
+        interruption.GRACE = 0.05 if signals == 1 else 60
+        with interruption.listening(lambda: "; these are the last words"):
+            for _ in range(signals):
+                signal.raise_signal(signal.SIGTERM)
+            time.sleep(20)
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 143
+    assert "replab: ended by SIGTERM; these are the last words\n" in capfd.readouterr().err
