@@ -8,6 +8,9 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 # A constant rate and test curves; test_protocols.py has the others. Set here, for processes that tests share.
 os.environ["REPLAB_PROTOCOL"] = "plain"
 
+# Nothing waits for the disk: half of a small run's time. Tests of flushing put their own in its place.
+os.fsync = lambda handle: None
+
 from hypothesis import settings  # noqa: E402 (threads are set before anything that starts them)
 
 # The same examples every time: a failure is the change's own. HYPOTHESIS_PROFILE=explore looks for new ones.

@@ -34,7 +34,7 @@ PICTURES = None  # a folder that all processes of a campaign share
 
 
 def warm():
-    """Import what a run needs."""
+    """Import what a run needs. Nothing waits for the disk: what a flush is good for is the recorder's to say."""
     import optuna  # noqa: F401
     import scipy.stats  # noqa: F401
     import sklearn.datasets  # noqa: F401
@@ -44,6 +44,7 @@ def warm():
     import replab.report.write  # noqa: F401
 
     torch.set_num_threads(1)
+    os.fsync = lambda handle: None
 
 
 def folders(place):
