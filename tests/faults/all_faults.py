@@ -9,6 +9,7 @@ doing again more than the one trial or epoch that was under way.
 """
 
 import argparse
+import gc
 import json
 import os
 import random
@@ -95,6 +96,7 @@ class Campaign:
         self.alone[name], self.counts[name] = scenarios.ends(place / "second"), facts["by_kind"]
         self.told[name] = facts["told"]
         assert self.alone[name] == scenarios.ends(place / "first"), "two runs that were left alone differ"
+        gc.freeze()  # what is there now need not be copied into every process that looks for garbage
 
     def operations(self, name, fault):
         self.left_alone(name)
