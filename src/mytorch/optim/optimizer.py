@@ -180,7 +180,7 @@ def pieces(*arrays: np.ndarray) -> Iterable[tuple[np.ndarray, ...]]:
     return _stretches([array.reshape(-1) for array in arrays])
 
 
-def for_pieces(work: Callable[..., None], *arrays: np.ndarray) -> None:
+def for_pieces(work: Callable[..., Any], *arrays: np.ndarray) -> None:
     """work(*pieces) for all of pieces(*arrays), on all threads."""
     parts = list(pieces(*arrays))
     if len(parts) == 1:
