@@ -19,7 +19,7 @@ from .dtypes import Size, device, dtype, finfo, get_default_dtype, iinfo, set_de
 from .printing import set_printoptions
 from .random import Generator, default_generator
 from .threads import get_num_threads, set_num_threads
-from . import nn, utils
+from . import nn, sparse, utils, version
 from .legacy import (
     BoolTensor,
     ByteTensor,
@@ -35,12 +35,14 @@ from .legacy import (
 )
 from . import more_names  # after everything it names
 
-__version__ = "2.13.0+mytorch"  # the torch whose interface this is
+from .sparse import sparse_coo_tensor
+from .version import __version__
 
 # torch.float32, torch.int64 and so on; torch.float, torch.int and torch.bool are dtypes too
 globals().update({d.name: d for d in (*dtypes.ALL, dtypes.bfloat16)})
 half, float, double = dtypes.float16, dtypes.float32, dtypes.float64
 short, int, long = dtypes.int16, dtypes.int32, dtypes.int64
+sparse_coo = "torch.sparse_coo"
 strided, contiguous_format, channels_last, preserve_format = (
     "torch.strided",
     "contiguous",
@@ -90,8 +92,8 @@ def compile(model: Any = None, **options: Any) -> Any:
 
 
 _LATER = (
-    *("amp", "distributed", "distributions", "fft", "func", "jit", "multiprocessing", "optim", "profiler", "signal"),
-    *("serialization", "special"),
+    *("amp", "distributed", "distributions", "fft", "func", "hub", "jit", "multiprocessing", "optim", "profiler"),
+    *("serialization", "signal", "special"),
     *("compat", "datasets", "transforms", "vision"),  # not part of torch
 )
 
@@ -108,6 +110,8 @@ def __getattr__(name: str) -> Any:
         return getattr(importlib.import_module("mytorch.amp"), name)
     if name in ("stft", "istft") or name.endswith("_window"):
         return getattr(importlib.import_module("mytorch.spectral"), name)
+    if name in ("mps", "xpu"):
+        return accelerator
     if name == "vmap":
         return importlib.import_module("mytorch.func").vmap
     if name in ("from_dlpack", "to_dlpack"):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import sys
 import threading
+import warnings
 import weakref
 from collections.abc import Callable, Sequence
 from operator import attrgetter
@@ -367,8 +368,10 @@ def register_hook(self: Tensor, hook: Callable) -> HookHandle:
     return HookHandle(hooks, hook)
 
 
-def Variable(data: Tensor, requires_grad: bool = False) -> Tensor:
+def Variable(data: Tensor, requires_grad: bool = False, volatile: bool | None = None) -> Tensor:
     """In older scripts: a tensor over the same memory, without history."""
+    if volatile is not None:
+        warnings.warn("volatile was removed and now has no effect. Use `with torch.no_grad():` instead.", stacklevel=2)
     return data.detach().requires_grad_(requires_grad)
 
 

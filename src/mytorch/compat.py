@@ -25,13 +25,14 @@ from .absent import module as absent_module
 # Torch's modules that have the same name below mytorch.
 _SAME = (
     *("accelerator", "amp", "autograd", "backends", "cuda", "cuda.amp", "distributed", "distributions", "fft", "func"),
-    *("jit", "linalg", "multiprocessing", "profiler", "random", "signal", "special"),
-    *("nn", "nn.functional", "nn.init", "nn.modules", "nn.parallel", "nn.parameter", "nn.utils", "nn.utils.rnn"),
+    *("hub", "jit", "linalg", "multiprocessing", "profiler", "random", "signal", "sparse", "special", "version"),
+    *("nn", "nn.functional", "nn.init", "nn.modules", "nn.parallel", "nn.parameter", "nn.utils"),
+    *("nn.utils.parametrize", "nn.utils.rnn"),
     *(f"nn.modules.{name}" for name in ("activation", "container", "conv", "dropout", "linear", "loss", "module")),
     *(f"nn.modules.{name}" for name in ("normalization", "padding", "pooling", "rnn", "transformer", "utils")),
     *("optim", "optim.lr_scheduler", "optim.optimizer", "optim.swa_utils", "optim.adam", "optim.sgd"),
     *("utils", "utils.checkpoint", "utils.data", "utils.data.dataset", "utils.data.sampler", "utils.data.distributed"),
-    *("utils.dlpack", "utils.tensorboard"),
+    *("utils.benchmark", "utils.dlpack", "utils.tensorboard"),
     *("signal", "signal.windows"),
 )
 
@@ -53,6 +54,8 @@ _OTHER = {
     },
     "torch.distributions.normal": "mytorch.distributions",
     "torch.distributions.uniform": "mytorch.distributions",
+    "torch.distributions.utils": "mytorch.distributions.utils",
+    "torch.mps": "mytorch.accelerator",
     "torch.nn.modules.batchnorm": "mytorch.nn.modules.normalization",
     "torch.nn.parallel.data_parallel": "mytorch.nn.parallel",
     "torch.nn.parallel.distributed": "mytorch.nn.parallel",
@@ -63,8 +66,10 @@ _OTHER = {
     "torch.serialization": "mytorch.serialization",
     "torch.types": "mytorch.dtypes",
     "torch.utils.data.dataloader": "mytorch.utils.data.loader",
+    "torch.utils.data._utils": "mytorch.utils.data",
     "torch.utils.data._utils.collate": "mytorch.utils.data.collate",
     "torch.utils.tensorboard.writer": "mytorch.utils.tensorboard",
+    "torch.xpu": "mytorch.accelerator",
     "torchvision": "mytorch.vision",
     "torchvision.datasets": "mytorch.datasets",
     "torchvision.datasets.folder": "mytorch.image_folder",

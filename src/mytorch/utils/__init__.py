@@ -13,7 +13,7 @@ __all__ = ["data"]
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("checkpoint", "dlpack", "tensorboard"):
+    if name in ("benchmark", "checkpoint", "dlpack", "tensorboard"):
         return importlib.import_module(f"mytorch.utils.{name}")
     if is_absent(f"torch.utils.{name}"):
         return absent_module(f"torch.utils.{name}")

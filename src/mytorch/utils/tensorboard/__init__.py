@@ -143,6 +143,8 @@ class SummaryWriter:
     def add_embedding(self, *args: Any, **kwargs: Any) -> None:
         """Nothing is written."""
 
+    add_audio = add_custom_scalars = add_mesh = add_onnx_graph = add_pr_curve = add_video = add_embedding
+
     def add_figure(
         self, tag: str, figure: Any, global_step: Any = None, close: bool = True, walltime: float | None = None
     ) -> None:
