@@ -1,8 +1,10 @@
 """Which model is best for these images within a time: successive halving over the zoo's classifiers.
 
-Every entrant of a round trains for the same seconds, counted before from its measured cost per step, and is judged on
-the same validation images; the better half goes on to a longer round. The winner is then trained by the default
-protocol in the time that is left. What has been done is kept in race.json: the same command continues it.
+Who could not be trained in the time that the winner has does not enter. Every entrant of a round trains for the same
+seconds, counted before from its measured cost per step, and is judged on the same validation images, by accuracy and
+loss; the better half goes on to a longer round. One that has time for more than a whole training is trained again on
+other splits: its number then rests on more validation images. The winner is trained by the default protocol in the time
+that is left. What has been done is kept in race.json: the same command continues it.
 """
 
 from __future__ import annotations
@@ -19,13 +21,18 @@ from replab.files import write_atomic
 from replab.models.registry import MODELS
 from replab.records.events import Events
 from replab.records.record import Record, runs_folder
-from replab.records.text import table
+from replab.report import race as report
 from replab.runs.run import Run
 from replab.settings.recipe import Recipe, derive_seed
-from replab.settings.words import count, duration
+from replab.settings.words import duration
 
-SHARE = 0.3  # of the budget is for the race, the rest for the winner
+SHARE = 0.4  # of the budget is for the race, the rest for the winner
+LAST = 2.0  # times the length of another round: the last one decides, and slow models need it
+ENOUGH = 0.2  # of the usual epochs: who would win and be trained for less does not enter
+ENTRY = 0.4  # of the race's time, for timing the entrants
+GLIMPSE = 8  # images of a first step
 VALIDATION = 1000  # images, or a fifth of the training images
+SPLITS = 5  # into training and validation images, at most
 FEWEST = 12  # steps of a round that can tell anything
 State = dict[str, Any]
 
@@ -48,11 +55,11 @@ def best(
     events = events or Events()
     folder = runs_folder(runs) / "races" / f"{Path(data).name}-{round(budget)}s-seed{seed}"
     folder.mkdir(parents=True, exist_ok=True)
-    state = read(folder, {"data": data, "budget": budget, "seed": seed, "models": names})
+    state = read(folder, {"rules": 2, "data": data, "budget": budget, "seed": seed, "models": names})
     if state["winner"] is None:
         run_rounds(state, recipes, lambda: write(folder, state), events)
     run = train(state, data, lambda: write(folder, state), events, runs=runs, seed=seed, **settings)
-    report(folder, state, run)
+    report.write(folder, state, run)
     return folder, run
 
 
@@ -67,7 +74,9 @@ def read(folder: Path, asked: dict[str, Any]) -> State:
         return {**asked, "entrants": {}, "rounds": [], "winner": None, "run": None, "spent": 0.0}
     state: State = json.loads(file.read_text(encoding="utf-8"))
     if any(state.get(key) != value for key, value in asked.items()):
-        raise RunError(f"{folder} holds a race of other models; remove it, or name another --runs folder")
+        raise RunError(
+            f"{folder} holds a race of other models or by older rules; remove it, or name another --runs folder"
+        )
     return state
 
 
@@ -83,26 +92,29 @@ def run_rounds(state: State, recipes: dict[str, Recipe], keep: Callable[[], None
     if images.train.labels is None:
         raise DataError("a race needs labelled images; use CLASS/image.png folders")
     share = min(0.2, VALIDATION / len(images.train))
-    part, validation = images.train.split(share, derive_seed(state["seed"], 3))
-    for name, recipe in recipes.items():
-        if name not in state["entrants"]:
-            state["entrants"][name] = enter(recipe, images)
-            keep()
+
+    def split(number: int) -> tuple[Any, Any]:
+        """(training images, validation images)"""
+        return images.train.split(share, derive_seed(state["seed"], 3, number))  # type: ignore[no-any-return]
+
+    enter_all(state, recipes, images, keep)
     number = 0
     while state["winner"] is None:
         if len(state["rounds"]) <= number:
             racing = [name for name, entrant in state["entrants"].items() if not entrant["out"]]
-            seconds = SHARE * state["budget"] / rounds_of(len(state["entrants"])) / max(1, len(racing))
-            state["rounds"].append({"models": racing, "seconds": seconds, "order": None})
+            state["rounds"].append({"models": racing, "seconds": each_has(state, len(racing)), "order": None})
         round_ = state["rounds"][number]
         for name in round_["models"]:
             entrant, began = state["entrants"][name], perf_counter()
             if entrant["out"] or len(entrant["rounds"]) > number:
                 continue  # done before it was interrupted
             try:
-                entrant["rounds"].append(compete(recipes[name], images, part, validation, entrant, round_["seconds"]))
+                entrant["rounds"].append(compete(recipes[name], images, split, entrant, round_["seconds"]))
             except ReplabError as error:
                 entrant["out"] = str(error)
+                entrant["needs"] = max(
+                    entrant["needs"], 2 * FEWEST * entrant["step"] / round_["seconds"] * state["budget"]
+                )
             state["spent"] += perf_counter() - began
             keep()
         if round_["order"] is None:
@@ -115,7 +127,7 @@ def end_round(state: State, number: int, events: Events) -> None:
     """The better half goes on; of three or fewer, the best has won."""
     entrants, round_ = state["entrants"], state["rounds"][number]
     there = [name for name in round_["models"] if len(entrants[name]["rounds"]) > number]
-    order = sorted(there, key=lambda name: -last(state, name))
+    order = ranked({name: entrants[name]["rounds"][-1] for name in there})
     if not order:
         reasons = "; ".join(sorted({entrant["out"] for entrant in entrants.values()}))[:300]
         raise RunError(f"no model could enter the race ({reasons}); give more time with --budget")
@@ -126,6 +138,24 @@ def end_round(state: State, number: int, events: Events) -> None:
     round_["order"] = order
     if going_on == 1:
         state["winner"] = order[0]
+
+
+def ranked(results: dict[str, dict[str, Any]]) -> list[str]:
+    """The best first, by the sum of the places by accuracy and by loss: few images tell more by both than by one."""
+    places = dict.fromkeys(results, 0)
+    for key, sign in (("accuracy", -1), ("loss", 1)):
+        for name in results:
+            better = [other for other in results if sign * results[other][key] < sign * results[name][key]]
+            places[name] += len(better)
+    return sorted(results, key=lambda name: (places[name], -results[name]["accuracy"]))
+
+
+def each_has(state: State, racing: int) -> float:
+    """Seconds of one entrant in the next round: what is left of the race's, in equal rounds and a longer last one."""
+    rounds = rounds_of(racing)
+    left = max(SHARE * state["budget"] - state["spent"], 0.1 * state["budget"])
+    length = left * (LAST if rounds == 1 else 1.0) / (rounds - 1 + LAST)
+    return length / max(1, racing)
 
 
 def rounds_of(entrants: int) -> int:
@@ -140,45 +170,105 @@ def last(state: State, name: str) -> float:
     return float(state["entrants"][name]["rounds"][-1]["accuracy"])
 
 
-def enter(recipe: Recipe, images: Any) -> dict[str, Any]:
-    """The model tried on a batch and its step timed; or why it is out."""
+def enter_all(state: State, recipes: dict[str, Recipe], images: Any, keep: Callable[[], None]) -> None:
+    """Each looked at for a moment; then, the cheapest first, timed as the race counts it, while there is time."""
+    known = state["entrants"]
+    for name, recipe in recipes.items():
+        if name not in known:
+            known[name] = looked_at(recipe, images, state["budget"])
+            state["spent"] += known[name].pop("seconds")
+            keep()
+    for name in sorted((name for name in known if not known[name]["out"]), key=lambda name: known[name]["whole"]):
+        if "step" in known[name]:
+            continue  # done before it was interrupted
+        if state["spent"] > ENTRY * SHARE * state["budget"] and sum("step" in one for one in known.values()) > 1:
+            known[name] |= {"out": "too slow: no time was left to try it", "needs": 2 * state["budget"]}
+        else:
+            known[name] |= measured(recipes[name], images, state["budget"])
+            state["spent"] += known[name].pop("seconds")
+        keep()
+
+
+def looked_at(recipe: Recipe, images: Any, budget: float) -> dict[str, Any]:
+    """The model tried, and the cost of a whole training guessed from a step of a few images; or why it is out."""
+    from replab.training.cost import steps_of
+    from replab.training.loop import train_step
+    from replab.training.prepare import prepare
+
+    began, took = perf_counter(), 0.0
+    try:
+        experiment = prepare(recipe.replace(lr=1e-3), None, images)
+        asked, few = experiment.recipe, experiment.recipe.replace(batch_size=GLIMPSE)
+        model = experiment.spare_model()
+        optimizers = experiment.optimizers(model, few)
+        some = experiment.data.train.subset(slice(0, 2 * GLIMPSE))
+        for index, batch in enumerate(experiment.batches(some, model, few, shuffled=True).epoch(1)):
+            started = perf_counter()
+            train_step(experiment, model, batch, optimizers, few, index, 2)
+            took = perf_counter() - started  # of the last: the first warms up
+    except ReplabError as error:
+        return {"out": str(error), "rounds": [], "seconds": perf_counter() - began}
+    steps = steps_of(len(images.train), asked) * (asked.epochs or 1)
+    whole = 0.5 * took * asked.batch_size / GLIMPSE * steps  # larger batches take less per image
+    return {"rounds": [], "seconds": perf_counter() - began, **admitted(whole, budget)}
+
+
+def measured(recipe: Recipe, images: Any, budget: float) -> dict[str, Any]:
+    """Seconds of a step and of an image, as before every run."""
     from replab.training import cost
     from replab.training.prepare import prepare
 
     began = perf_counter()
     try:
-        measured = cost.measure(prepare(recipe.replace(lr=1e-3), None, images))
+        found = cost.measure(prepare(recipe.replace(lr=1e-3), None, images))
     except ReplabError as error:
-        return {"out": str(error), "rounds": []}
-    times = {"step": measured.step_seconds, "image": measured.image_seconds}
-    return {"out": "", "rounds": [], **times, "entry_seconds": perf_counter() - began}
+        return {"out": str(error), "seconds": perf_counter() - began}
+    times = {"step": found.step_seconds, "image": found.image_seconds, "seconds": perf_counter() - began}
+    return {**times, **admitted(found.train_seconds or 0.0, budget)}
+
+
+def admitted(whole: float, budget: float) -> dict[str, Any]:
+    """Whether the winner's time would train it for long enough; `whole`: seconds of its usual training."""
+    needs = ENOUGH * whole / (1 - SHARE)
+    slow = f"too slow: {duration(needs)} would train it for {ENOUGH:.0%} of the usual epochs"
+    return {"whole": whole, "needs": needs, "out": slow if needs > budget else ""}
 
 
 def compete(
-    recipe: Recipe, images: Any, part: Any, validation: Any, entrant: dict[str, Any], seconds: float
+    recipe: Recipe, images: Any, split: Callable[[int], tuple[Any, Any]], entrant: dict[str, Any], seconds: float
 ) -> dict[str, Any]:
-    """One round: a one-cycle schedule of as many steps as the seconds pay for, on as many images as these need."""
+    """One round: a one-cycle schedule of as many steps as the seconds pay for, on as many images as these need.
+
+    A whole training may leave time for others like it, on other splits.
+    """
     from replab.training.lr_find import lr_find, one_cycle_peak, test_steps
     from replab.training.prepare import prepare
 
+    part, validation = split(0)
     steps = int((seconds - entrant["image"] * len(validation)) / entrant["step"])
     if steps < FEWEST:
         raise RunError(f"too slow: a step takes {duration(entrant['step'])}")
-    experiment = prepare(recipe, None, images)
+    experiment, began = prepare(recipe, None, images), perf_counter()
     if "lr" not in entrant:
         trying = test_steps(steps)
         entrant["lr"] = one_cycle_peak(lr_find(experiment, 1e-5, 1.0, trying)) or 1e-3
         steps -= trying
-    each = max(1, len(part) // recipe.batch_size)
-    epochs = min(max(1, steps // each), experiment.recipe.epochs or 1)  # no more than a whole run has
-    some = part if steps >= each else part.take(max(recipe.batch_size, steps * recipe.batch_size), recipe.seed)
+    each, most = max(1, len(part) // recipe.batch_size), experiment.recipe.epochs or 1
+    epochs = min(max(1, steps // each), most)  # no more than a whole run has
     trained = experiment.recipe.replace(lr=entrant["lr"], epochs=epochs, epochs_at_10k=None)
-    model, began = experiment.model(trained), perf_counter()
-    for _ in experiment.fit(model, trained, train=some):
-        pass
-    took = perf_counter() - began
-    metrics = experiment.evaluate(model, validation, trained, trained_on=some).metrics
-    return {"epochs": epochs, "images": len(some), "accuracy": metrics["accuracy"], "seconds": round(took, 2)}
+    results, took = [], 0.0
+    for number in range(SPLITS if epochs == most else 1):
+        if number and perf_counter() - began + took > seconds:
+            break
+        part, validation = split(number)
+        some = part if steps >= each else part.take(max(recipe.batch_size, steps * recipe.batch_size), recipe.seed)
+        model, started = experiment.model(trained), perf_counter()
+        for _ in experiment.fit(model, trained, train=some):
+            pass
+        results.append(experiment.evaluate(model, validation, trained, trained_on=some).metrics)
+        took = perf_counter() - started
+    means = {key: sum(one[key] for one in results) / len(results) for key in ("accuracy", "loss")}
+    return {"epochs": epochs, "images": len(some), "splits": len(results), **means, "seconds": round(took, 2)}
 
 
 def train(
@@ -204,52 +294,3 @@ def train(
         return api.run(state["winner"], data, protocol="standard", budget=left, runs=runs, events=events, **settings)
     finally:
         events.remove(heard)
-
-
-def report(folder: Path, state: State, run: Run) -> None:
-    """race.md and race.png: who was dropped when, accuracy against time, and what more time would try."""
-    from replab.figures.race import draw_race
-    from replab.figures.style import save
-
-    entrants = state["entrants"]
-    order = sorted(entrants, key=lambda name: (-len(entrants[name]["rounds"]), -best_of(entrants[name])))
-    rows = []
-    for name in order:
-        each = [f"{round_['accuracy']:.1%}" for round_ in entrants[name]["rounds"]]
-        each += [""] * (len(state["rounds"]) - len(each))
-        rows.append((name, *each, "won" if name == state["winner"] else entrants[name]["out"]))
-    heads = [f"round {i + 1}, {duration(r['seconds'])} each" for i, r in enumerate(state["rounds"])]
-    accuracy = run.metrics["accuracy"]
-    parts = [
-        f"# The best model for {Path(state['data']).name} in {duration(state['budget'])}",
-        f"**{state['winner']}**: {accuracy:.2%} of {run.input['test_images']:,} test images, which chose nothing; run"
-        f" `{run.id}`. The race was judged on validation images and took {duration(state['spent'])}.",
-        table(("model", *heads, "end"), rows),
-        "![race](race.png)",
-        "## What a larger budget would try next",
-        "\n".join(f"- {line}" for line in next_tries(state)),
-    ]
-    save(draw_race({name: entrants[name]["rounds"] for name in order if entrants[name]["rounds"]}), folder / "race.png")
-    write_atomic(folder / "race.md", ("\n\n".join(parts) + "\n").encode())
-
-
-def best_of(entrant: dict[str, Any]) -> float:
-    return max((round_["accuracy"] for round_ in entrant["rounds"]), default=0.0)
-
-
-def next_tries(state: State) -> list[str]:
-    """Models that had no time, what they would need, and the runner-up."""
-    entrants, winner = state["entrants"], state["winner"]
-    lines = []
-    first = state["rounds"][0]["seconds"]
-    for name, entrant in entrants.items():
-        if entrant["out"].startswith("too slow"):
-            factor = FEWEST * 2 * entrant["step"] / first
-            needed = duration(state["budget"] * max(1.0, factor))
-            lines.append(f"{name}: a step takes {duration(entrant['step'])}; it could enter with about {needed}")
-    others = [name for name in entrants if name != winner and entrants[name]["rounds"]]
-    if others:
-        second = max(others, key=lambda name: (len(entrants[name]["rounds"]), best_of(entrants[name])))
-        gap = best_of(entrants[winner]) - best_of(entrants[second])
-        lines.append(f"{second}, which ended {gap:.1%} behind the winner, in longer rounds")
-    return [*lines, f"more epochs of {winner}: {count(entrants[winner]['rounds'][-1]['epochs'], 'epoch')} decided"]
