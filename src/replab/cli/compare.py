@@ -94,6 +94,7 @@ def sweep(
     for own in each:
         preflight.requested(model, recipe=recipe, runs=runs, **settings, **own)
     from replab import several
+    from replab.figures.curves import with_end
     from replab.figures.style import save
     from replab.figures.sweep import sweep as draw
 
@@ -101,7 +102,8 @@ def sweep(
     finished = several.run_each(each, quiet=quiet, events=shown(quiet, log_level), workers=crew, **shared)
     by_value = {f"{key}={value}": run for value, run in zip(values, finished)}
     samples = {name: run.predictions["samples"] for name, run in by_value.items() if "samples" in run.predictions}
-    save(draw({name: run.epochs for name, run in by_value.items()}, samples, f"{model} by {key}"), out)
+    rows = {name: with_end(run.epochs, run.metrics) for name, run in by_value.items()}
+    save(draw(rows, samples, f"{finished[0].values.title} by {key}"), out)
     for name, run in by_value.items():
         print(f"\n{name}  {run.folder}")
         print_pairs([(k, f"{v:.6g}") for k, v in run.metrics.items()])

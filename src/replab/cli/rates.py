@@ -47,7 +47,8 @@ def lr_find(
     from replab.training.prepare import prepare
 
     curve = finding.lr_find(prepare(wanted), steps=steps)
-    save(draw(curve.rates, curve.losses, curve.suggestion, curve.smoothed), out)
+    name = f"{wanted.model} on {Path(wanted.data).name}"
+    save(draw(curve.rates, curve.losses, curve.suggestion, curve.smoothed, name=name), out)
     print(f"try --lr {curve.suggestion:.2g}" if curve.suggestion else "the loss never fell: no rate to suggest")
     print(f"figure: {out}")
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def calibration(values: Values) -> Figure | None:
     """How far a classifier's confidence can be trusted."""
     answers = values.answers
-    return None if answers is None else draw_calibration(answers.confidence, answers.right)
+    return None if answers is None else draw_calibration(answers.confidence, answers.right, title=values.title)
 
 
 def draw_calibration(
@@ -39,7 +39,7 @@ def draw_calibration(
     error = float(np.sum(count * np.abs(right - sure)) / len(confidence))
     lean = confidence.mean() - correct.mean()
     verdict = "" if abs(lean) < 0.005 else ", too sure" if lean > 0 else ", not sure enough"
-    figure = style.new(4.8, 5.6, f"{title + ': ' if title else ''}ECE {100 * error:.2f} %{verdict}")
+    figure = style.new(4.8, 5.6, "\n".join(filter(None, (title, f"ECE {100 * error:.2f} %{verdict}"))))
     upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(3, 1))
     width = 100 / bins
     middles = width * (np.arange(bins) + 0.5)

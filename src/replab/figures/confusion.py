@@ -29,11 +29,14 @@ def confusion(values: Values) -> Figure | None:
     if answers is None:
         return None
     if len(classes) <= MOST:
-        return draw_confusion(confusion_matrix(answers.labels, answers.predicted, len(classes)), classes)
-    return draw_most_confused(answers.labels, answers.predicted, classes)
+        counts = confusion_matrix(answers.labels, answers.predicted, len(classes))
+        return draw_confusion(counts, classes, headline(counts, values.title))
+    return draw_most_confused(answers.labels, answers.predicted, classes, values.title)
 
 
-def draw_most_confused(labels: np.ndarray, predicted: np.ndarray, classes: Sequence[str]) -> Figure:
+def draw_most_confused(
+    labels: np.ndarray, predicted: np.ndarray, classes: Sequence[str], name: str = "Confusion"
+) -> Figure:
     """The matrix of the MOST classes with the most frequent confusions; shares are of all images of a class."""
     true, answer, counts = confusions(labels, predicted, len(classes))
     totals = np.bincount(labels, minlength=len(classes))
@@ -45,7 +48,7 @@ def draw_most_confused(labels: np.ndarray, predicted: np.ndarray, classes: Seque
     matrix[place[true[inside]], place[answer[inside]]] = counts[inside]
     right, wrong = int((labels == predicted).sum()), true != answer
     title = (
-        f"Confusion: {right:,} of {len(labels):,} right ({100 * right / max(1, len(labels)):.2f} %)\n"
+        f"{name}: {right:,} of {len(labels):,} right ({100 * right / max(1, len(labels)):.2f} %)\n"
         f"{len(shown)} of {len(classes):,} classes: those confused most"
         f" ({counts[wrong & inside].sum():,} of {counts[wrong].sum():,} mistakes)"
     )
@@ -113,11 +116,11 @@ def draw_confusion(
     return figure
 
 
-def headline(counts: np.ndarray) -> str:
+def headline(counts: np.ndarray, name: str = "Confusion") -> str:
     right, total = int(np.trace(counts)), int(counts.sum())
     if not total:
-        return "Confusion: no images"
-    return f"Confusion: {right:,} of {total:,} right ({100 * right / total:.2f} %)"
+        return f"{name}: no images"
+    return f"{name}: {right:,} of {total:,} right ({100 * right / total:.2f} %)"
 
 
 def write_numbers(ax: Axes, counts: np.ndarray, share: np.ndarray, cell: float) -> None:

@@ -27,7 +27,15 @@ LINES = 40  # of a panel that compares runs
 @figure(place=10)
 def curves(values: Values) -> Figure | None:
     """The losses and metrics of every epoch."""
-    return draw_curves(values.epochs, title=values.title)
+    return draw_curves(with_end(values.epochs, values.metrics), title=values.title)
+
+
+def with_end(rows: Sequence[Mapping[str, object]], metrics: Mapping[str, float]) -> list[Mapping[str, object]]:
+    """Where test images were evaluated once, at the end, that is the last row's test loss and accuracy."""
+    last = {f"test_{name}": metrics[name] for name in ("loss", "accuracy") if name in metrics}
+    if not rows or not last.keys().isdisjoint(rows[-1]):
+        return list(rows)
+    return [*rows[:-1], {**last, **rows[-1]}]
 
 
 def draw_curves(rows: Sequence[Mapping[str, object]], title: str = "") -> Figure:

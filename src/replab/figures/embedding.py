@@ -19,20 +19,20 @@ def embedding(
     if not len(points):
         return style.message("no images", title)
     figure = style.new(7.0, 5.2, title)
-    ax = style.dress(figure.add_subplot(), grid="")
-    ax.set(xticks=[], yticks=[])
+    ax = style.plane(figure.add_subplot())
+    size = style.point_size(len(points))
     known = np.unique(labels)
     if len(known) > NAMED:
-        ax.scatter(*points.T, s=11, linewidths=0, alpha=0.8, c=labels, cmap="hsv")
+        ax.scatter(*points.T, s=size, linewidths=0, alpha=0.8, c=labels, cmap="hsv")
     for index in known if len(known) <= NAMED else ():
         own = points[labels == index]
         name = style.plain(style.short(classes[index], 20))
         look = {"color": style.colour(int(index)), "marker": style.marker(int(index)), "label": name}
-        ax.scatter(*own.T, s=11, linewidths=0, alpha=0.8, **look)
+        ax.scatter(*own.T, s=size, linewidths=0, alpha=0.8, **look)
     wrong = labels != predicted
     if wrong.any():
         name = f"mistaken ({wrong.sum():,})"
-        ax.scatter(*points[wrong].T, s=26, color=style.INK, marker="x", linewidths=0.8, label=name)
+        ax.scatter(*points[wrong].T, s=1.5 * size, color=style.INK, marker="x", linewidths=0.7, label=name)
     if len(known) <= NAMED:
         ax.legend(frameon=False, fontsize=style.SMALL, loc="center left", bbox_to_anchor=(1.0, 0.5))
     return figure

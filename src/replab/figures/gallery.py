@@ -33,7 +33,7 @@ def gallery(values: Values) -> Figure | None:
         answers.predicted[which],
         answers.confidence[which],
         values.classes,
-        title="most confident mistakes: true class → prediction",
+        title=f"{values.title}: most confident mistakes\ntrue class → prediction (confidence)",
     )
 
 
@@ -96,7 +96,9 @@ def grid(
     gap = max(gap, 0.12) if captions else gap
     across, down = side + gap, side * height / width + lines * LINE + gap
     # A title needs some width even over a single image.
-    full_width, top = max(columns * across + gap, 0.085 * len(title)), 0.35 if title else 0.0
+    named = title.splitlines()
+    full_width = max(columns * across + gap, 0.085 * max(map(len, named), default=0))
+    top = 0.15 + 0.2 * len(named) if named else 0.0
     full_height = rows * down + gap + top
     figure = Figure(figsize=(full_width, full_height), facecolor="white", dpi=style.DPI)
     ax = figure.add_axes((0.0, 0.0, 1.0, 1.0))  # coordinates are inches, y down: no layout to compute
@@ -113,9 +115,9 @@ def grid(
             ax.add_patch(Rectangle((x, y), side, below - y, fill=False, edgecolor=style.GREY, linewidth=0.6))
         if wrapped:
             text = "\n".join(style.plain(line) for line in wrapped[i])
-            ax.text(x + side / 2, below + 0.03, text, ha="center", va="top", fontsize=6.5, color=style.INK)
+            ax.text(x + side / 2, below + 0.03, text, ha="center", va="top", fontsize=7, color=style.INK)
     ax.set(xlim=(0, full_width), ylim=(full_height, 0), aspect="auto")
     if title:
         middle = {"ha": "center", "va": "center", "fontweight": "bold"}
-        ax.text(full_width / 2, 0.22, style.plain(title), fontsize=style.TITLE, color=style.INK, **middle)
+        ax.text(full_width / 2, top / 2 + 0.04, style.plain(title), fontsize=style.TITLE, color=style.INK, **middle)
     return figure

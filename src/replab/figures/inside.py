@@ -32,7 +32,7 @@ def explained(values: Values) -> Figure | None:
         [e.maps for e in shown],
         [e.scores for e in shown],
         [_answer(values, e.label, e.target) for e in shown],
-        title="what the answer rests on",
+        title=f"{values.title}\nwhat the answer rests on",
     )
 
 
@@ -51,14 +51,16 @@ def attention_wrong(values: Values) -> Figure | None:
 @figure(place=90)
 def filters(values: Values) -> Figure | None:
     """The first convolution's kernels."""
-    return None if values.filters is None else draw_filters(values.filters)
+    if values.filters is None:
+        return None
+    return draw_filters(values.filters, f"{values.title}: filters of the first layer")
 
 
 def _attention(values: Values, right: bool) -> Figure | None:
     for e in values.explanations:
         if e.attention is not None and (e.label == e.target) is right:
             answer = style.short(_answer(values, e.label, e.target), 28)
-            return draw_attention(e.pixels, e.attention, f"CLS attention: {answer}")
+            return draw_attention(e.pixels, e.attention, f"{values.title}\nCLS attention: {answer}")
     return None
 
 

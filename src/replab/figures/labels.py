@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.axes import Axes
 
-from replab.figures.style import INK, SMALL, plain
+from replab.figures.style import INK, SMALL, WORDS, plain
 
 Box = tuple[float, float, float, float]  # left, bottom, right, top in points
 
@@ -49,7 +49,7 @@ def at_line_ends(ax: Axes, ends: Sequence[tuple[float, str, str]], size: float =
             ha="left",
             va="center",
             fontsize=size,
-            color=colour,
+            color=WORDS.get(colour, colour),
             annotation_clip=False,
         )
 
@@ -107,7 +107,7 @@ def beside(
             ha="left",
             va="center",
             fontsize=size,
-            color=colours[i] if colours else INK,
+            color=WORDS.get(colours[i], colours[i]) if colours else INK,
             annotation_clip=False,
             zorder=6,
         )

@@ -16,6 +16,7 @@ def lr_find(
     suggestion: float | None = None,
     smoothed: Sequence[float] | None = None,
     title: str = "",
+    name: str = "Learning-rate test",
 ) -> Figure:
     """Losses may be NaN or infinite at the end, where training broke; `smoothed` is computed if not given."""
     if len(rates) != len(losses):
@@ -23,10 +24,10 @@ def lr_find(
     x, raw = np.asarray(rates, dtype=float), style.finite(losses)
     good = np.isfinite(raw)
     if not good.any():
-        return style.message("no step gave a finite loss", title or "Learning-rate test")
+        return style.message("no step gave a finite loss", title or name)
     line = smooth(raw) if smoothed is None else style.finite(smoothed)
     if not title:
-        title = "Learning-rate test"
+        title = name
         title += f": try {style.number(suggestion)}" if suggestion is not None else ": no rate to suggest"
     figure = style.new(6.2, 3.8, title)
     ax = figure.add_subplot()

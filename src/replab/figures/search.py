@@ -37,7 +37,8 @@ def search(values: Values) -> Figure | None:
     if not values.trials:
         return None
     chosen = values.chosen_trial
-    return draw_search([trial.to_dict() for trial in values.trials], None if chosen is None else chosen.number)
+    number, trials = None if chosen is None else chosen.number, [trial.to_dict() for trial in values.trials]
+    return draw_search(trials, number, headline(trials, number, values.title))
 
 
 def draw_search(trials: Sequence[Mapping], chosen: int | None = None, title: str = "") -> Figure:
@@ -76,8 +77,8 @@ def draw_search(trials: Sequence[Mapping], chosen: int | None = None, title: str
     return figure
 
 
-def headline(trials: Sequence[Mapping], chosen: int | None) -> str:
-    """ "12 trials, 3 pruned, 1 failed; chosen: lr 0.0012, loss 0.31"."""
+def headline(trials: Sequence[Mapping], chosen: int | None, name: str = "Search") -> str:
+    """ "Search: 12 trials, 3 pruned, 1 failed; chosen: lr 0.0012, loss 0.31"."""
     words = [f"{len(trials)} trial{'s' * (len(trials) != 1)}"]
     for state in ("pruned", "failed"):
         count = sum(trial["state"] == state for trial in trials)
@@ -85,10 +86,10 @@ def headline(trials: Sequence[Mapping], chosen: int | None) -> str:
     best = next((trial for trial in trials if trial["number"] == chosen), None)
     text = ", ".join(words)
     if best is None:
-        return f"Search: {text}"
+        return f"{name}: {text}"
     settings = ", ".join(f"{name} {value_text(value)}" for name, value in best["params"].items())
     loss = f", loss {style.number(best['value'])}" if style.is_number(best.get("value")) else ""
-    return f"Search: {text}\nchosen: {settings}{loss}"
+    return f"{name}: {text}\nchosen: {settings}{loss}"
 
 
 def value_text(value: object) -> str:

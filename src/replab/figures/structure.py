@@ -89,6 +89,7 @@ def draw_structure(layers: Sequence, title: str = "", image: Sequence[int] | Non
     ax.text(width / 2, 0.4, total, ha="center", va="top", fontsize=style.LABEL, color=style.GREY)
     shape: Sequence[int] | None = image
     below: tuple[float, float] | None = None  # the foot of the last box of the column before
+    joined = 0.0  # inches that the lines of boxes side by side need to meet
     for i, column in enumerate(columns):
         x, y = MARGIN + i * (WIDE + BETWEEN), 1.0
         if below is not None:
@@ -102,19 +103,20 @@ def draw_structure(layers: Sequence, title: str = "", image: Sequence[int] | Non
                 row = (box, *box.beside)
                 wide = (WIDE - GAP * (len(row) - 1)) / len(row)
                 middles = [x + place * (wide + GAP) + wide / 2 for place in range(len(row))]
-                arrow(ax, x + WIDE / 2, y - (PITCH - TALL), y, shape, middles)
+                arrow(ax, x + WIDE / 2, y - (PITCH - TALL) + joined, y, shape, middles)
+                joined = JOIN if len(row) > 1 else 0.0
                 for middle, one in zip(middles, row):
                     draw_box(ax, middle - wide / 2, y, one, parameters, wide)
-                    ax.plot(
-                        [middle, x + WIDE / 2], [y + TALL, y + TALL + JOIN], color=style.GREY, linewidth=1, zorder=0
-                    )
+                    if joined:
+                        foot = y + TALL
+                        ax.plot([middle, x + WIDE / 2], [foot, foot + joined], color=style.GREY, linewidth=1, zorder=0)
                 shape = box.shape
                 y += PITCH
             if group.times > 1:
                 bracket(ax, x - 0.1, top, y - (PITCH - TALL), f"×{group.times}")
-        below = (x + WIDE / 2, y - (PITCH - TALL))
+        below, joined = (x + WIDE / 2, y - (PITCH - TALL) + joined), 0.0
     assert below is not None
-    arrow(ax, below[0], below[1], below[1] + PITCH - TALL, shape)
+    arrow(ax, below[0], below[1], y, shape)
     return figure
 
 
@@ -273,7 +275,8 @@ def arrow(
         ax.plot([x, x], [start, start + JOIN], color=style.GREY, linewidth=1)
     if shape:
         text = " × ".join(str(size) for size in shape)
-        ax.text(x + 0.08, (start + end) / 2 - 0.01, text, va="center", fontsize=7, color=style.GREY)
+        right = x + 0.08 if len(ends) <= 1 else (x + max(ends)) / 2 + 0.2  # of the lines, fanned out or not
+        ax.text(right, (start + end) / 2 - 0.01, text, va="center", fontsize=7, color=style.GREY)
 
 
 def bracket(ax: Axes, x: float, top: float, bottom: float, text: str) -> None:

@@ -29,6 +29,9 @@ INK, GREY, FAINT = "#222222", "#6B6B6B", "#DDDDDD"
 DASHES = ("-", (0, (5, 1.5)), (0, (1, 1)), (0, (5, 1, 1, 1)))  # told apart where colours run out
 MARKERS = "osD^v"
 
+# Words in a light colour of the palette would be hard to read on white: the same hue, darker.
+WORDS = {ORANGE: "#A36A00", PURPLE: "#A8497F", SKY: "#1F7FBF", YELLOW: "#7A7000", SILVER: GREY, GREEN: "#00805D"}
+
 TITLE, LABEL, SMALL = 11, 9, 7.5  # font sizes in points
 DPI = 130
 
@@ -81,6 +84,20 @@ def dress(ax: Axes, x: str = "", y: str = "", title: str = "", grid: str = "y") 
     if grid:
         ax.grid(True, axis=grid, color=FAINT, linewidth=0.6)  # type: ignore[arg-type]
     return ax
+
+
+def plane(ax: Axes, title: str = "") -> Axes:
+    """Axes of points whose places mean nothing but nearness: no numbers, no lines."""
+    dress(ax, title=title, grid="")
+    ax.set(xticks=[], yticks=[])
+    for spine in ax.spines.values():
+        spine.set_visible(False)
+    return ax
+
+
+def point_size(count: int) -> float:
+    """Of a scatter's marks: large where they are few."""
+    return float(np.clip(9000 / max(1, count), 7, 40))
 
 
 def log_x(ax: Axes) -> None:

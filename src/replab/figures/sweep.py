@@ -15,7 +15,7 @@ PANELS = ("train_loss", "train_mse", "train_kl", "train_critic_loss", "train_gen
 
 
 def sweep(
-    runs: Mapping[str, Sequence[Mapping[str, float]]], samples: Mapping[str, np.ndarray], title: str = ""
+    runs: Mapping[str, Sequence[Mapping[str, object]]], samples: Mapping[str, np.ndarray], title: str = ""
 ) -> Figure:
     """`runs`: value → rows of epochs; `samples`: value → uint8 (N, C, H, W), none for models that make none."""
     there = [m for m in PANELS if any(m in row for rows in runs.values() for row in rows)][:4]

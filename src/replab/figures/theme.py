@@ -22,7 +22,8 @@ PAGE = "#0D1117"  # as dark pages have it: near black, so that white glares less
 IN_THE_DARK = {
     "white": PAGE, "black": "#F0F3F6", "#222222": "#E6EDF3", "#6B6B6B": "#9DA7B1", "#DDDDDD": "#30363D",
     "#0072B2": "#4AA8E8", "#009E73": "#2FC79A", "#D55E00": "#F0803C", "#7A4A1E": "#C08A57", "#5A3E9B": "#A58BE8",
-    "#9A9A9A": "#8B949E",
+    "#9A9A9A": "#8B949E", "#A36A00": "#E69F00", "#A8497F": "#DD92BB", "#1F7FBF": "#56B4E9", "#7A7000": "#C9B800",
+    "#00805D": "#2FC79A",
 }  # fmt: skip
 SHADES = LinearSegmentedColormap.from_list("page to blue", [PAGE, "#10405F", "#2F8FCF", "#A8DBFF"])
 _EXCHANGED = {to_rgba(light)[:3]: to_rgba(dark)[:3] for light, dark in IN_THE_DARK.items()}

@@ -34,7 +34,8 @@ def transfer(points: Sequence[Mapping[str, Any]], title: str = "") -> Figure:
     shown = [p["loss"] for p in points if p["loss"] is not None]
     top = style.ceiling(shown, 0.75, 3.0)
     if top is not None:
-        axes[0].set_ylim(top=top)
+        room = 0.06 * (top - min(shown))
+        axes[0].set_ylim(min(shown) - room, top + room)
     axes[0].legend(frameon=False, fontsize=style.SMALL)
     return figure
 

@@ -25,7 +25,7 @@ LARGEST = 2**20  # bytes of group.json
 HEAD = ("model", "seeds", "mean", "± over seeds", "test images", "95 % of both")
 
 
-def write(runs: Sequence[Run], theme: str = "light") -> Path:
+def write(runs: Sequence[Run], theme: str = "") -> Path:
     """report.md, report.html and the figure; → their folder."""
     from replab.figures.seeds import draw_seeds
     from replab.figures.style import save

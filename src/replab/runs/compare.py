@@ -261,7 +261,7 @@ def to_csv(rows: Sequence[Row]) -> str:
 def draw(runs: Sequence[Run], folder: Path) -> list[Path]:
     """Two figures for each set of images: the runs' test curves in one, accuracy against training time in the other."""
     from replab.figures.comparison import accuracy_against_time
-    from replab.figures.curves import curves_of
+    from replab.figures.curves import curves_of, with_end
     from replab.figures.style import save
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -271,8 +271,11 @@ def draw(runs: Sequence[Run], folder: Path) -> list[Path]:
         alike = [run for run in runs if run.values.input["fingerprint"] == fingerprint]
         own = dict(zip(unique_names(alike), alike))
         end = f"-{file_name(data)}.png" if len(names) > 1 else ".png"
+        curves = {name: with_end(run.values.epochs, run.values.metrics) for name, run in own.items()}
+        tested = any("test_loss" in row for rows in curves.values() for row in rows[:-1])
+        metrics = ("test_loss", "test_accuracy") if tested else ("train_loss", "test_loss", "test_accuracy")
         pictures = {
-            f"comparison{end}": curves_of({name: run.values.epochs for name, run in own.items()}, title=data),
+            f"comparison{end}": curves_of(curves, metrics, title=data),
             f"accuracy-against-time{end}": accuracy_against_time(
                 [{**row(run), "name": name} for name, run in own.items()], f"Accuracy against training time: {data}"
             ),

@@ -109,6 +109,8 @@ class Denoise(Task):
     def figures(cls, values: Values) -> Pictures:
         from replab.figures.gallery import grid
 
-        title = "test images; below, in pairs: with more and more noise, and what the model takes for the image"
+        title = (
+            f"{values.title}: test images\nbelow, in pairs: with more and more noise, and what the model makes of it"
+        )
         shown = dict(sample_figures.drawn(values, walks="from one draw of noise to another, row by row"))
         return {**shown, "denoised": lambda: grid(values.arrays["denoised"], title=title)}

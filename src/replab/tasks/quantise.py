@@ -97,7 +97,10 @@ class Quantise(Task):
     def figures(cls, values: Values) -> Pictures:
         from replab.figures.codebook import codebook
 
-        return {**sample_figures.drawn(values), "codebook": lambda: codebook(values.arrays["codebook_usage"])}
+        return {
+            **sample_figures.drawn(values),
+            "codebook": lambda: codebook(values.arrays["codebook_usage"], f"{values.title}: use of codes"),
+        }
 
 
 def perplexity(usage: np.ndarray) -> float:

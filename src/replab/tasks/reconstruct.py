@@ -193,7 +193,9 @@ class Reconstruct(Task):
 
         pictures = dict(sample_figures.drawn(values))
         if "embedding" in values.arrays:
-            pictures["latent"] = lambda: latent(values.arrays["embedding"], cls._groupings(values))
+            pictures["latent"] = lambda: latent(
+                values.arrays["embedding"], cls._groupings(values), f"{values.title}: t-SNE of latent means"
+            )
         return pictures
 
     @staticmethod

@@ -22,27 +22,28 @@ def drawn(values: Values, walks: str = "from one test image to another, row by r
     """Those that the run kept arrays for: a control without generator has none, an unlabelled model none by class."""
     from replab.figures.gallery import grid
 
-    arrays = values.arrays
+    arrays, name = values.arrays, values.title
     pictures: dict[str, Callable[[], Figure]] = {
-        "samples": lambda: grid(arrays["samples"], title="samples"),
+        "samples": lambda: grid(arrays["samples"], title=f"{name}: samples"),
         "reconstructions": lambda: grid(
-            paired(arrays["originals"], arrays["reconstructions"]), title="originals, and below each its reconstruction"
+            paired(arrays["originals"], arrays["reconstructions"]),
+            title=f"{name}\noriginals, and below each its reconstruction",
         ),
-        "samples_by_class": lambda: by_class(arrays["samples_by_class"], values.classes),
+        "samples_by_class": lambda: by_class(arrays["samples_by_class"], values.classes, name),
         "around_centres": lambda: grid(
-            arrays["around_centres"][: ROW * CLASSES], title="around each K-means centre, row by row"
+            arrays["around_centres"][: ROW * CLASSES], title=f"{name}\naround each K-means centre, row by row"
         ),
-        "interpolation": lambda: grid(arrays["interpolation"], title=walks),
+        "interpolation": lambda: grid(arrays["interpolation"], title=f"{name}\n{walks}"),
     }
     return {name: draw for name, draw in pictures.items() if name in arrays}
 
 
-def by_class(pixels: np.ndarray, classes: list[str]) -> Figure:
+def by_class(pixels: np.ndarray, classes: list[str], name: str) -> Figure:
     """A row of samples per class, of at most CLASSES classes."""
     from replab.figures.gallery import grid
 
     shown = min(len(classes), CLASSES, len(pixels) // ROW)
-    title = "samples by class" + (f": the first {shown} of {len(classes):,}" if shown < len(classes) else "")
+    title = f"{name}: samples by class" + (f": the first {shown} of {len(classes):,}" if shown < len(classes) else "")
     return grid(pixels[: shown * ROW], [name for name in classes[:shown] for _ in range(ROW)], title=title)
 
 

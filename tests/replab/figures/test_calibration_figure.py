@@ -9,7 +9,7 @@ from replab.tasks.metrics.ece import ece
 
 def test_ece_in_the_title_and_the_direction(look):
     text = look(draw_calibration([0.9] * 10, [True] * 5 + [False] * 5, title="cnn"))
-    assert "cnn: ECE 40.00 %, too sure" in text
+    assert "cnn\nECE 40.00 %, too sure" in text
     assert "n = 10" in text
     assert "accuracy 50.0 %" in text
     assert "ECE 30.00 %, not sure enough" in look(draw_calibration([0.7, 0.7], [True, True]))

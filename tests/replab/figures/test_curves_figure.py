@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from replab.figures.curves import curves_of, draw_curves
+from replab.figures.curves import curves_of, draw_curves, with_end
 
 
 def rows(epochs, scale=1.0):
@@ -117,3 +117,13 @@ def test_names_are_text_and_not_formulas(look, name):
 def test_a_critics_share_has_a_name_of_its_own(look):
     look(figure := draw_curves([{"epoch": 1.0, "train_critic_loss": 1.2, "test_taken_for_real": 0.6}]))
     assert [ax.get_title(loc="left") for ax in figure.axes] == ["loss", "share taken for real"]
+
+
+def test_a_test_that_was_made_once_is_the_last_point():
+    rows = [{"epoch": e, "train_loss": 1 / e, "train_accuracy": 0.5} for e in (1, 2, 3)]
+    ended = with_end(rows, {"loss": 0.4, "accuracy": 0.9, "ece": 0.1})
+    assert ended[:2] == rows[:2]
+    assert ended[2] == {**rows[2], "test_loss": 0.4, "test_accuracy": 0.9}
+    every = [{**row, "test_loss": 0.5} for row in rows]
+    assert with_end(every, {"loss": 0.4}) == every
+    assert with_end([], {"loss": 0.4}) == []

@@ -47,7 +47,7 @@ function start() {
   const hide = () => sheet.replaceSync([...hidden].map((i) => `#runs tr > :nth-child(${i + 1}) { display: none }`).join("\n"));
   document.getElementById("columns").replaceChildren(...heads.flatMap((head, i) => head.dataset.kind ? [element("label", {},
     Object.assign(element("input", { type: "checkbox", onchange: (event) => { event.target.checked ? hidden.delete(i) : hidden.add(i); hide(); } }), { checked: !hidden.has(i) }),
-    ` ${head.dataset.column}`)] : []));
+    ` ${head.dataset.column.replaceAll("_", " ")}`)] : []));
   hide();
 
   const form = document.getElementById("compare");
