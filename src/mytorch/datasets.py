@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import math
 import os
+import string
 import struct
 import zlib
 from collections.abc import Callable
@@ -23,6 +24,7 @@ from mytorch.utils.data import Dataset
 __all__ = [
     "CIFAR10",
     "CIFAR100",
+    "EMNIST",
     "KMNIST",
     "MNIST",
     "DatasetFolder",
@@ -127,7 +129,7 @@ class MNIST(_Images):
     )
 
     def _read(self) -> tuple[Any, Any]:
-        folder, part = self.root / type(self).__name__ / "raw", "train" if self.train else "t10k"
+        folder, part = self.root / type(self).__name__ / "raw", self._part()
         images = read_idx(_find(folder, f"{part}-images-idx3-ubyte"))
         labels = read_idx(_find(folder, f"{part}-labels-idx1-ubyte"))
         if images.ndim != 3 or labels.ndim != 1 or len(images) != len(labels):
@@ -136,8 +138,30 @@ class MNIST(_Images):
             )
         return Tensor(images), Tensor(labels.astype(np.int64))
 
+    def _part(self) -> str:
+        return "train" if self.train else "t10k"
+
     train_data = test_data = property(lambda self: self.data)  # the older names
     train_labels = test_labels = property(lambda self: self.targets)
+
+
+class EMNIST(MNIST):
+    """Letters and digits; `split` says which. root/EMNIST/raw holds emnist-<split>-train-images-idx3-ubyte …"""
+
+    splits = ("byclass", "bymerge", "balanced", "letters", "digits", "mnist")
+
+    def __init__(self, root: Any, split: str, **kwargs: Any):
+        if split not in self.splits:
+            raise ValueError(f"Unknown value '{split}' for argument split. Valid values are {self.splits}.")
+        self.split = split
+        both = sorted(set(string.digits + string.ascii_letters) - set("cijklmopsuvwxyz"))  # c and C are one class
+        every = sorted(string.digits + string.ascii_letters)
+        names = {"byclass": every, "bymerge": both, "balanced": both, "letters": ["N/A", *string.ascii_lowercase]}
+        self.classes = tuple(names.get(split, string.digits))
+        super().__init__(root, **kwargs)
+
+    def _part(self) -> str:
+        return f"emnist-{self.split}-{'train' if self.train else 'test'}"
 
 
 class FashionMNIST(MNIST):

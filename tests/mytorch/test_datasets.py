@@ -64,6 +64,18 @@ def test_idx_errors_say_what_is_wrong(tmp_path):
             read_idx(path)
 
 
+def test_emnist(tmp_path):
+    folder = tmp_path / "EMNIST" / "raw"
+    folder.mkdir(parents=True)
+    for part in ("train", "test"):
+        (folder / f"emnist-letters-{part}-images-idx3-ubyte").write_bytes(idx(np.zeros((3, 28, 28), np.uint8)))
+        (folder / f"emnist-letters-{part}-labels-idx1-ubyte").write_bytes(idx(np.array([1, 26, 3], np.uint8)))
+    letters = datasets.EMNIST(tmp_path, "letters", train=False)
+    assert [letters.classes[letters[k][1]] for k in range(3)] == ["a", "z", "c"]
+    with pytest.raises(ValueError, match="Unknown value 'vowels' for argument split"):
+        datasets.EMNIST(tmp_path, "vowels")
+
+
 @pytest.mark.parametrize("kind", ["MNIST", "FashionMNIST"])
 @pytest.mark.parametrize("zipped", [False, True])
 def test_mnist(tmp_path, kind, zipped):
