@@ -6,11 +6,13 @@ import pytest
 
 from replab import api, preflight, race
 from replab.errors import RunError
+from replab.race import entry
 from replab.records.events import Events
 from replab.report import write
 from replab.training.prepare import images_of
 
 GOOD = {"mlp": 0.9, "conv1": 0.8, "cnn": 0.7, "fcn": 0.6, "lenet": 0.5}
+TAKES = {}  # model → of its seconds in a round
 
 
 @pytest.fixture
@@ -18,25 +20,25 @@ def tries(monkeypatch):
     """Rounds without training: a model is as good as GOOD says. The list of (model, seconds) that were tried."""
     tried, clock = [], [0.0]
 
-    def compete(recipe, images, split, entrant, seconds):
+    def compete(recipe, images, split, entrant, seconds, splits):
         part, validation = split(0)
         assert not set(map(bytes, part.pixels)) & set(map(bytes, validation.pixels[:20]))
         tried.append((recipe.model, seconds))
-        clock[0] += seconds
+        clock[0] += TAKES.get(recipe.model, 1.0) * seconds
         good = GOOD[recipe.model]
         return {"epochs": 2, "images": 10, "accuracy": good, "loss": 1 - good, "seconds": seconds}
 
     def looked_at(recipe, images, budget):
         clock[0] += 0.1
         whole = 1000.0 if recipe.model == "resnet18" else 10.0
-        return {"rounds": [], "seconds": 0.1, **race.admitted(whole, budget)}
+        return {"rounds": [], "seconds": 0.1, **entry.admitted(whole, budget)}
 
     def measured(recipe, images, budget):
-        return {"step": 0.01, "image": 0.0, "seconds": 0.0, **race.admitted(10.0, budget)}
+        return {"step": 0.01, "image": 0.0, "seconds": 0.0, **entry.admitted(10.0, budget)}
 
     monkeypatch.setattr(race, "perf_counter", lambda: clock[0])
-    monkeypatch.setattr(race, "looked_at", looked_at)
-    monkeypatch.setattr(race, "measured", measured)
+    monkeypatch.setattr(entry, "looked_at", looked_at)
+    monkeypatch.setattr(entry, "measured", measured)
     monkeypatch.setattr(race, "compete", compete)
     own = api.run
     small = {"limit": 60, "params": {"widths": [4]}, "lr": 1e-3, "epochs": 1}
@@ -109,17 +111,17 @@ def test_entrants_are_timed_the_cheapest_first_while_there_is_time(monkeypatch, 
 
     def measured(recipe, images, budget):
         timed.append(recipe.model)
-        return {"step": 0.01, "image": 0.0, "seconds": 8.0, **race.admitted(5.0, budget)}
+        return {"step": 0.01, "image": 0.0, "seconds": 8.0, **entry.admitted(5.0, budget)}
 
-    monkeypatch.setattr(race, "measured", measured)
+    monkeypatch.setattr(entry, "measured", measured)
     state = {"entrants": {}, "spent": 0.0, "budget": 60.0}
-    race.enter_all(state, recipes, digits, lambda: None)
+    entry.enter_all(state, recipes, digits, lambda: None)
     assert "cnn" not in timed  # two have taken 16 s of the race's 24
     assert state["entrants"]["cnn"]["out"] == "too slow: no time was left to try it"
     assert state["spent"] > 16
-    real = race.looked_at(recipes["mlp"], digits, 60.0)
+    real = entry.looked_at(recipes["mlp"], digits, 60.0)
     assert 0 < real["whole"] < 60
-    assert race.looked_at(recipes["mlp"], digits, 1e-6)["out"].startswith("too slow: ")
+    assert entry.looked_at(recipes["mlp"], digits, 1e-6)["out"].startswith("too slow: ")
 
 
 def test_places_are_by_accuracy_and_loss():
@@ -140,10 +142,18 @@ def test_time_that_is_left_over_is_for_other_splits():
         return images.train.split(0.2, number)
 
     entrant = {"step": 1e-3, "image": 1e-6, "lr": 1e-2}
-    assert race.compete(recipe, images, split, dict(entrant), 600.0)["splits"] == race.SPLITS
+    assert race.compete(recipe, images, split, dict(entrant), 600.0, race.SPLITS)["splits"] == race.SPLITS
     assert asked == [0, *range(race.SPLITS)]
-    few = race.compete(recipe, images, split, {**entrant, "step": 40.0}, 600.0)  # 15 steps are one epoch of two
+    few = race.compete(recipe, images, split, {**entrant, "step": 40.0}, 600.0, 5)  # 15 steps are one epoch of two
     assert (few["splits"], few["epochs"]) == (1, 1)
+
+
+def test_what_quick_ones_leave_is_for_those_after_them(tries, not_trained, tmp_path, monkeypatch):
+    for name in ("mlp", "fcn"):
+        monkeypatch.setitem(TAKES, name, 0.0)
+    race.best("digits", 60.0, models=["mlp", "fcn", "cnn"], runs=tmp_path, events=Events())
+    assert tries[0] == ("mlp", pytest.approx((24 - 0.3) / 3))
+    assert tries[2] == ("cnn", pytest.approx(24 - 0.3))
 
 
 def test_another_race_is_refused_its_folder(not_trained, tmp_path):

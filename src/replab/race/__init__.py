@@ -1,10 +1,10 @@
 """Which model is best for these images within a time: successive halving over the zoo's classifiers.
 
-Who could not be trained in the time that the winner has does not enter. Every entrant of a round trains for the same
-seconds, counted before from its measured cost per step, and is judged on the same validation images, by accuracy and
-loss; the better half goes on to a longer round. One that has time for more than a whole training is trained again on
-other splits: its number then rests on more validation images. The winner is trained by the default protocol in the time
-that is left. What has been done is kept in race.json: the same command continues it.
+Who could not be trained in the time that the winner has does not enter. Every entrant of a round has the same seconds,
+counted before from its measured cost per step, and what quick ones leave of theirs; it is judged on the same validation
+images, by accuracy and loss, and the better half goes on. In the last round a training that leaves time is repeated on
+other splits: its number then rests on more images. The winner is trained by the default protocol in the time that is
+left. What has been done is kept in race.json: the same command continues it.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from replab import api, preflight
 from replab.errors import DataError, ReplabError, RunError
 from replab.files import write_atomic
 from replab.models.registry import MODELS
+from replab.race import entry
+from replab.race.entry import SHARE, State
 from replab.records.events import Events
 from replab.records.record import Record, runs_folder
 from replab.report import race as report
@@ -26,15 +28,10 @@ from replab.runs.run import Run
 from replab.settings.recipe import Recipe, derive_seed
 from replab.settings.words import duration
 
-SHARE = 0.4  # of the budget is for the race, the rest for the winner
 LAST = 2.0  # times the length of another round: the last one decides, and slow models need it
-ENOUGH = 0.2  # of the usual epochs: who would win and be trained for less does not enter
-ENTRY = 0.4  # of the race's time, for timing the entrants
-GLIMPSE = 8  # images of a first step
 VALIDATION = 1000  # images, or a fifth of the training images
 SPLITS = 5  # into training and validation images, at most
 FEWEST = 12  # steps of a round that can tell anything
-State = dict[str, Any]
 
 
 def best(
@@ -97,25 +94,30 @@ def run_rounds(state: State, recipes: dict[str, Recipe], keep: Callable[[], None
         """(training images, validation images)"""
         return images.train.split(share, derive_seed(state["seed"], 3, number))  # type: ignore[no-any-return]
 
-    enter_all(state, recipes, images, keep)
+    entry.enter_all(state, recipes, images, keep)
     number = 0
     while state["winner"] is None:
         if len(state["rounds"]) <= number:
             racing = [name for name, entrant in state["entrants"].items() if not entrant["out"]]
-            state["rounds"].append({"models": racing, "seconds": each_has(state, len(racing)), "order": None})
+            racing.sort(key=lambda name: state["entrants"][name]["whole"])
+            seconds = each_has(state, len(racing))
+            state["rounds"].append({"models": racing, "seconds": seconds, "used": 0.0, "order": None})
         round_ = state["rounds"][number]
-        for name in round_["models"]:
+        count = len(round_["models"])
+        for place, name in enumerate(round_["models"]):
             entrant, began = state["entrants"][name], perf_counter()
             if entrant["out"] or len(entrant["rounds"]) > number:
                 continue  # done before it was interrupted
+            left = count * round_["seconds"] - round_["used"]  # what quick ones did not need is for those after them
+            seconds = max(left / (count - place), round_["seconds"] / 2)
+            splits = SPLITS if rounds_of(count) == 1 else 1
             try:
-                entrant["rounds"].append(compete(recipes[name], images, split, entrant, round_["seconds"]))
+                entrant["rounds"].append(compete(recipes[name], images, split, entrant, seconds, splits))
             except ReplabError as error:
-                entrant["out"] = str(error)
-                entrant["needs"] = max(
-                    entrant["needs"], 2 * FEWEST * entrant["step"] / round_["seconds"] * state["budget"]
-                )
-            state["spent"] += perf_counter() - began
+                longer = 2 * FEWEST * entrant["step"] / seconds
+                entrant |= {"out": str(error), "needs": max(entrant["needs"], longer * state["budget"])}
+            took = perf_counter() - began
+            round_["used"], state["spent"] = round_["used"] + took, state["spent"] + took
             keep()
         if round_["order"] is None:
             end_round(state, number, events)
@@ -170,76 +172,17 @@ def last(state: State, name: str) -> float:
     return float(state["entrants"][name]["rounds"][-1]["accuracy"])
 
 
-def enter_all(state: State, recipes: dict[str, Recipe], images: Any, keep: Callable[[], None]) -> None:
-    """Each looked at for a moment; then, the cheapest first, timed as the race counts it, while there is time."""
-    known = state["entrants"]
-    for name, recipe in recipes.items():
-        if name not in known:
-            known[name] = looked_at(recipe, images, state["budget"])
-            state["spent"] += known[name].pop("seconds")
-            keep()
-    for name in sorted((name for name in known if not known[name]["out"]), key=lambda name: known[name]["whole"]):
-        if "step" in known[name]:
-            continue  # done before it was interrupted
-        if state["spent"] > ENTRY * SHARE * state["budget"] and sum("step" in one for one in known.values()) > 1:
-            known[name] |= {"out": "too slow: no time was left to try it", "needs": 2 * state["budget"]}
-        else:
-            known[name] |= measured(recipes[name], images, state["budget"])
-            state["spent"] += known[name].pop("seconds")
-        keep()
-
-
-def looked_at(recipe: Recipe, images: Any, budget: float) -> dict[str, Any]:
-    """The model tried, and the cost of a whole training guessed from a step of a few images; or why it is out."""
-    from replab.training.cost import steps_of
-    from replab.training.loop import train_step
-    from replab.training.prepare import prepare
-
-    began, took = perf_counter(), 0.0
-    try:
-        experiment = prepare(recipe.replace(lr=1e-3), None, images)
-        asked, few = experiment.recipe, experiment.recipe.replace(batch_size=GLIMPSE)
-        model = experiment.spare_model()
-        optimizers = experiment.optimizers(model, few)
-        some = experiment.data.train.subset(slice(0, 2 * GLIMPSE))
-        for index, batch in enumerate(experiment.batches(some, model, few, shuffled=True).epoch(1)):
-            started = perf_counter()
-            train_step(experiment, model, batch, optimizers, few, index, 2)
-            took = perf_counter() - started  # of the last: the first warms up
-    except ReplabError as error:
-        return {"out": str(error), "rounds": [], "seconds": perf_counter() - began}
-    steps = steps_of(len(images.train), asked) * (asked.epochs or 1)
-    whole = 0.5 * took * asked.batch_size / GLIMPSE * steps  # larger batches take less per image
-    return {"rounds": [], "seconds": perf_counter() - began, **admitted(whole, budget)}
-
-
-def measured(recipe: Recipe, images: Any, budget: float) -> dict[str, Any]:
-    """Seconds of a step and of an image, as before every run."""
-    from replab.training import cost
-    from replab.training.prepare import prepare
-
-    began = perf_counter()
-    try:
-        found = cost.measure(prepare(recipe.replace(lr=1e-3), None, images))
-    except ReplabError as error:
-        return {"out": str(error), "seconds": perf_counter() - began}
-    times = {"step": found.step_seconds, "image": found.image_seconds, "seconds": perf_counter() - began}
-    return {**times, **admitted(found.train_seconds or 0.0, budget)}
-
-
-def admitted(whole: float, budget: float) -> dict[str, Any]:
-    """Whether the winner's time would train it for long enough; `whole`: seconds of its usual training."""
-    needs = ENOUGH * whole / (1 - SHARE)
-    slow = f"too slow: {duration(needs)} would train it for {ENOUGH:.0%} of the usual epochs"
-    return {"whole": whole, "needs": needs, "out": slow if needs > budget else ""}
-
-
 def compete(
-    recipe: Recipe, images: Any, split: Callable[[int], tuple[Any, Any]], entrant: dict[str, Any], seconds: float
+    recipe: Recipe,
+    images: Any,
+    split: Callable[[int], tuple[Any, Any]],
+    entrant: dict[str, Any],
+    seconds: float,
+    splits: int,
 ) -> dict[str, Any]:
     """One round: a one-cycle schedule of as many steps as the seconds pay for, on as many images as these need.
 
-    A whole training may leave time for others like it, on other splits.
+    A whole training may leave time for others like it, on as many splits.
     """
     from replab.training.lr_find import lr_find, one_cycle_peak, test_steps
     from replab.training.prepare import prepare
@@ -257,7 +200,7 @@ def compete(
     epochs = min(max(1, steps // each), most)  # no more than a whole run has
     trained = experiment.recipe.replace(lr=entrant["lr"], epochs=epochs, epochs_at_10k=None)
     results, took = [], 0.0
-    for number in range(SPLITS if epochs == most else 1):
+    for number in range(splits if epochs == most else 1):
         if number and perf_counter() - began + took > seconds:
             break
         part, validation = split(number)

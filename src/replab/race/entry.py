@@ -1,0 +1,81 @@
+"""Who enters a race: each model looked at for a moment, then timed as the race counts it, the cheapest first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import perf_counter
+from typing import Any
+
+from replab.errors import ReplabError
+from replab.settings.recipe import Recipe
+from replab.settings.words import duration
+
+SHARE = 0.4  # of the budget is for the race, the rest for the winner
+ENOUGH = 0.2  # of the usual epochs: who would win and be trained for less does not enter
+ENTRY = 0.4  # of the race's time, for timing the entrants
+GLIMPSE = 8  # images of a first step
+State = dict[str, Any]  # race.json
+
+
+def enter_all(state: State, recipes: dict[str, Recipe], images: Any, keep: Callable[[], None]) -> None:
+    """Each looked at for a moment; then, the cheapest first, timed as the race counts it, while there is time."""
+    known = state["entrants"]
+    for name, recipe in recipes.items():
+        if name not in known:
+            known[name] = looked_at(recipe, images, state["budget"])
+            state["spent"] += known[name].pop("seconds")
+            keep()
+    for name in sorted((name for name in known if not known[name]["out"]), key=lambda name: known[name]["whole"]):
+        if "step" in known[name]:
+            continue  # done before it was interrupted
+        if state["spent"] > ENTRY * SHARE * state["budget"] and sum("step" in one for one in known.values()) > 1:
+            known[name] |= {"out": "too slow: no time was left to try it", "needs": 2 * state["budget"]}
+        else:
+            known[name] |= measured(recipes[name], images, state["budget"])
+            state["spent"] += known[name].pop("seconds")
+        keep()
+
+
+def looked_at(recipe: Recipe, images: Any, budget: float) -> dict[str, Any]:
+    """The model tried, and the cost of a whole training guessed from a step of a few images; or why it is out."""
+    from replab.training.cost import steps_of
+    from replab.training.loop import train_step
+    from replab.training.prepare import prepare
+
+    began, took = perf_counter(), []
+    try:
+        experiment = prepare(recipe.replace(lr=1e-3), None, images)
+        asked, few = experiment.recipe, experiment.recipe.replace(batch_size=GLIMPSE)
+        model = experiment.spare_model()
+        optimizers = experiment.optimizers(model, few)
+        some = experiment.data.train.subset(slice(0, 4 * GLIMPSE))
+        for index, batch in enumerate(experiment.batches(some, model, few, shuffled=True).epoch(1)):
+            started = perf_counter()
+            train_step(experiment, model, batch, optimizers, few, index, 4)
+            took.append(perf_counter() - started)
+    except ReplabError as error:
+        return {"out": str(error), "rounds": [], "seconds": perf_counter() - began}
+    steps = steps_of(len(images.train), asked) * (asked.epochs or 1)
+    whole = 0.5 * min(took) * asked.batch_size / GLIMPSE * steps  # larger batches take less per image
+    return {"rounds": [], "seconds": perf_counter() - began, **admitted(whole, budget)}
+
+
+def measured(recipe: Recipe, images: Any, budget: float) -> dict[str, Any]:
+    """Seconds of a step and of an image, as before every run."""
+    from replab.training import cost
+    from replab.training.prepare import prepare
+
+    began = perf_counter()
+    try:
+        found = cost.measure(prepare(recipe.replace(lr=1e-3), None, images))
+    except ReplabError as error:
+        return {"out": str(error), "seconds": perf_counter() - began}
+    times = {"step": found.step_seconds, "image": found.image_seconds, "seconds": perf_counter() - began}
+    return {**times, **admitted(found.train_seconds or 0.0, budget)}
+
+
+def admitted(whole: float, budget: float) -> dict[str, Any]:
+    """Whether the winner's time would train it for long enough; `whole`: seconds of its usual training."""
+    needs = ENOUGH * whole / (1 - SHARE)
+    slow = f"too slow: {duration(needs)} would train it for {ENOUGH:.0%} of the usual epochs"
+    return {"whole": whole, "needs": needs, "out": slow if needs > budget else ""}
