@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import os
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -10,7 +12,7 @@ from .absent import names_in
 __getattr__ = names_in("torch.hub")
 
 try:
-    from tqdm import tqdm
+    tqdm = importlib.import_module("tqdm").tqdm  # where it is installed
 except ImportError:
 
     class tqdm:  # type: ignore[no-redef]
@@ -36,6 +38,4 @@ except ImportError:
 
 def get_dir() -> str:
     """Where torch would keep downloads."""
-    import os
-
     return os.path.join(os.environ.get("TORCH_HOME") or os.path.expanduser("~/.cache/torch"), "hub")
