@@ -110,9 +110,11 @@ def test_a_full_disk_at_the_end_falls_back_to_the_last_checkpoint(tmp_path, monk
 
 
 def command(*words):
+    """Hears SIGHUP also where the tests were started with nohup, which is ignored by whoever is started below it."""
     return subprocess.Popen(
-        [sys.executable, "-m", "replab", *map(str, words)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    )
+        [sys.executable, "-m", "replab", *map(str, words)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL),
+    )  # fmt: skip
 
 
 def lines_of(process):

@@ -138,7 +138,7 @@ def test_the_budget_does_what_fits_and_says_what_did_not(carry_out, monkeypatch)
         return SimpleNamespace(train_seconds=seconds[ready.recipe.weight_decay], search_seconds=0.0)
 
     monkeypatch.setattr(cost, "measure", measure)
-    monkeypatch.setattr(carrying, "_carry_out", lambda *args: None)
+    monkeypatch.setattr(carrying, "_carry_out", lambda *args: SimpleNamespace(facts={"parameters": 9}))
     monkeypatch.setattr(replication, "measure", lambda run, job: entry(job))
     outcome = carry_out(replication.plan([CONV1, WD4], seeds=2), budget=100.0)
     assert [(e.id, e.seed) for e in outcome.finished] == [(WD4.id, 3407), (WD4.id, 3408)]
