@@ -157,5 +157,5 @@ def test_mytorch_imports_only_numpy():
             (at_top if node in tree.body else inside).update(name.partition(".")[0] for name in names)
     own = {*sys.stdlib_module_names, "mytorch"}
     assert at_top - own == {"numpy"}
-    assert inside - own <= {"numpy", "torch", "PIL", "matplotlib", "tqdm"}  # tensors, pictures, plots and bars of others
+    assert inside - own <= {"numpy", "torch", "PIL", "matplotlib", "tqdm"}  # things of others
     assert loaded("import mytorch, mytorch.nn, mytorch.optim, mytorch.serialization", "torch", "replab", "scipy") == []
