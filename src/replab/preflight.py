@@ -11,6 +11,7 @@ from replab.data import source
 from replab.data.source import LIVE
 from replab.errors import RecipeError, RunError
 from replab.models import registry
+from replab.models.pretrained import names
 from replab.settings import own_parts
 from replab.settings.choices import augmentation
 from replab.settings.recipe import DEFAULT, Recipe
@@ -61,6 +62,8 @@ def requested(
     check(wanted, model_by_name=by_name, data_by_name=not live)
     if reads_images and not live:
         source.check_reachable(wanted.data)
+    if wanted.pretrained and by_name and reads_images:
+        names.check_reachable(wanted.model)
     for name, setting in own_parts.own_parts(wanted).items():
         if setting in settings or not foreign:
             own_parts.check(name, setting)

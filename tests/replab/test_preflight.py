@@ -2,6 +2,7 @@
 
 import pytest
 
+from replab.data.decode import reach
 from replab.errors import ReplabError, UnknownName
 from replab.preflight import check, requested
 from replab.settings.recipe import Recipe
@@ -24,7 +25,8 @@ def test_fast_leaves_alone_what_is_asked_for_by_name():
     assert (base.fast().epochs, base.fast().search.trials, base.fast().limit) == (1, 1, 400)  # of a file, not by name
 
 
-def test_pretrained_alone_brings_its_normalisation():
+def test_pretrained_alone_brings_its_normalisation(monkeypatch):
+    monkeypatch.setattr(reach, "obstacle", lambda address: "")
     assert requested("resnet18", pretrained=True).normalise == "backbone"
     assert requested("resnet18", pretrained=True, normalise="half").normalise == "half"
     assert requested(recipe=Recipe(model="resnet18"), pretrained=True).normalise == "dataset"

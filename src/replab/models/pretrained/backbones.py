@@ -19,20 +19,12 @@ from replab.data import downloads
 from replab.data.images import ImageSpec
 from replab.errors import FileError, ModelError, UnknownName
 from replab.models.pretrained.input_layer import Backbone, BehindInput, Input
+from replab.models.pretrained.names import PREFIX, torchvision_name, weights_folder
 
-ALIASES = {"vit-b16": "vit_b_16"}
-PREFIX = "torchvision:"
 SHA256 = {  # in full, of files whose names have the first digits
     "resnet18-f37072fd.pth": "f37072fd47e89c5e827621c5baffa7500819f7896bbacec160b1a16c560e07ec",
 }
 AUXILIARY = {"googlenet": ("aux1", "aux2"), "inception_v3": ("AuxLogits",)}  # second heads, not built here
-
-
-def torchvision_name(model: str) -> str | None:
-    """vit_b_16 for vit-b16 and torchvision:vit_b_16; None for other models."""
-    if model in ALIASES:
-        return ALIASES[model]
-    return model.removeprefix(PREFIX) if model.startswith(PREFIX) else None
 
 
 def builder(model: str) -> Callable[..., nn.Module]:
@@ -85,10 +77,6 @@ def normalised(net: nn.Module, model: str) -> nn.Module:
     channels = next(m.in_channels for m in net.modules() if isinstance(m, nn.Conv2d))
     few = (slice(None), slice(None)) if channels == 3 else (slice(0, 1), slice(0, 1))
     return BehindInput(Input(channels, None, known.mean[few[0]], known.std[few[1]]), net)
-
-
-def weights_folder() -> Path:
-    return files.cache_root() / "weights"
 
 
 def fetched(model: str) -> Path:

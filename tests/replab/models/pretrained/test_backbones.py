@@ -7,6 +7,7 @@ from torch import nn
 from replab import api
 from replab.backends.torchvision_cpu import torchvision
 from replab.data import downloads
+from replab.data.decode import reach
 from replab.data.images import ImageSpec
 from replab.errors import ModelError, UnknownName
 from replab.models.adapt import freezing
@@ -23,6 +24,7 @@ def offline(monkeypatch):
         raise OSError("no network")
 
     monkeypatch.setattr(downloads, "fetch", refuse)
+    monkeypatch.setattr(reach, "obstacle", lambda address: "no network")
 
 
 @pytest.mark.parametrize(
@@ -38,6 +40,8 @@ def test_offline_the_error_names_file_folder_and_way_out(offline, refuses, model
     assert file in said
     assert str(backbones.weights_folder()) in said
     assert "--weights PATH" in said
+    with pytest.raises(ModelError, match=file):  # and where the network is lost later
+        backbones.fetched(model)
 
 
 def test_weights_are_downloaded_once_and_checked(tmp_path, monkeypatch):
