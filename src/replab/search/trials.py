@@ -52,7 +52,8 @@ def search(
             if size > 1:
                 remember(asked)
         jobs = [Job(first + place, params, earlier, most) for place, params in enumerate(asked["params"])]
-        return jobs[len(told) - first : allowed]
+        jobs = jobs[len(told) - first : allowed]
+        return longest_first(jobs) if engine.count > 1 else jobs
 
     def round_of_halving() -> Sequence[Job]:
         following = next_round(recipe, told, centre)
@@ -68,6 +69,11 @@ def search(
             for done in in_order(engine.run(jobs, events), len(told)):
                 told.append(done.result)
                 yield done
+
+
+def longest_first(jobs: Sequence[Job]) -> Sequence[Job]:
+    """A small rate learns slowly, and its trial is likely to be long: begun last, it would leave other workers idle."""
+    return sorted(jobs, key=lambda job: job.params.get("lr", 0.0))
 
 
 def in_order(results: Iterable[Done], first: int) -> Iterator[Done]:

@@ -31,6 +31,8 @@ def valley(recipe, events=None):
 class Shuffled:
     """An engine whose trials end in an order of its own."""
 
+    count = 2
+
     def __init__(self, recipe, run_trial, seed):
         self.recipe, self.run_trial, self.rng, self.batches = recipe, run_trial, random.Random(seed), []
 
@@ -65,6 +67,8 @@ def test_a_trial_is_compared_with_earlier_batches_only():
     for number, jobs in enumerate(engine.batches):
         for job in jobs:
             assert list(job.earlier) == found[: 4 * number]
+        rates = [job.params["lr"] for job in jobs]
+        assert rates == sorted(rates)  # side by side, those that learn slowly begin first
     assert {t.state for t in found[:4]} == {"complete"}  # the first have nothing to be behind
 
 

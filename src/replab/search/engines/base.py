@@ -111,6 +111,8 @@ class Done(NamedTuple):
 class Engine(Protocol):
     """`run` may yield in any order. `close` ends what is still running; nothing is lost but its time."""
 
+    count: int  # of jobs side by side
+
     def run(self, jobs: Sequence[Numbered], events: Events) -> Iterator[Done]: ...
 
     def close(self) -> None: ...

@@ -15,6 +15,8 @@ def in_process(work: Doing, count: int = 1, address: str | None = None) -> InPro
 
 
 class InProcess:
+    count = 1
+
     def __init__(self, work: Doing):
         self.work = work
 

@@ -84,13 +84,19 @@ class Worker:
 
 
 class Processes:
-    """Workers are started with the first jobs, stay for all batches, and are replaced when they are lost."""
+    """Workers stay for all batches, and are replaced when they are lost.
+
+    They are started at once: they import torch while the coordinator asks for the first batch.
+    """
 
     def __init__(self, work: Work, count: int, folder: tempfile.TemporaryDirectory[str]):
         self.work, self.count, self.folder = work, count, folder
         self.sent = work.describe(Path(folder.name))
-        self.workers: dict[int, Worker] = {}
         self.inbox: Inbox = queue.Queue()
+        self.workers = {place: self._start(place) for place in range(count)}
+
+    def _start(self, place: int) -> Worker:
+        return Worker(place, self.sent, variables(self.work, place, self.count), self.inbox)
 
     def run(self, jobs: Sequence[Numbered], events: Events) -> Iterator[Done]:
         waiting, running, losses = deque(jobs), dict[int, Numbered](), Counter[int]()
@@ -98,8 +104,7 @@ class Processes:
             for place in range(self.count):
                 if waiting and place not in running:
                     if place not in self.workers:
-                        environment = variables(self.work, place, self.count)
-                        self.workers[place] = Worker(place, self.sent, environment, self.inbox)
+                        self.workers[place] = self._start(place)
                     running[place] = waiting.popleft()
                     self.workers[place].send(running[place].to_dict())
             worker, message = self._next()
@@ -117,7 +122,8 @@ class Processes:
                     events.message(f"worker {place + 1} was lost; {job.label} is run again")
                     waiting.appendleft(job)
             elif "refused" in message:
-                raise RunError(f"{running[place].label} could not be run: {message['refused']}")
+                what = running[place].label if place in running else "a job"
+                raise RunError(f"{what} could not be run: {message['refused']}")
             elif "event" in message:
                 events.tell(message["event"], worker=place, **message["facts"])
             else:

@@ -59,6 +59,7 @@ def main() -> None:
 
 def serve(receive: Callable[[], Any], send: Callable[[dict[str, Any]], None]) -> None:
     """Job after job, until an error."""
+    import replab.search.work  # noqa: F401 (it brings torch, which takes a second: before there is anything to do)
     from replab.search.engines.base import received
 
     work = received(receive())

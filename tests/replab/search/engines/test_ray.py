@@ -4,6 +4,8 @@ One cluster and one connection serve all tests of this file, in this order: the 
 """
 
 import importlib.metadata
+import re
+from pathlib import Path
 
 import pytest
 from engine_contract import JOBS, SETTINGS, Heard, hashes, in_order, keeps_the_contract, survives_lost_workers
@@ -15,6 +17,7 @@ from replab.search.engines.base import Workers
 from replab.search.engines.ray import connect
 from replab.search.hire import hire
 
+PAGE = Path(__file__).parents[4] / "docs/scale.md"
 pytestmark = pytest.mark.usefixtures("no_reports")
 
 
@@ -76,6 +79,20 @@ def test_the_same_bytes_of_a_search(cluster, model, alone, tmp_path):
 def test_the_same_bytes_of_runs_side_by_side(cluster, model, alone, tmp_path):
     runs = several.run_seeds([model], 2, runs=tmp_path, workers=Workers(2, "ray"), quiet=True, **SETTINGS)
     assert [hashes(run.folder) for run in runs] == alone
+
+
+def test_the_commands_of_the_page(cluster, replab, in_tmp, monkeypatch):
+    """docs/scale.md, with the cluster's address, or with its own in the environment as KubeRay sets it."""
+    monkeypatch.setenv("RAY_ADDRESS", cluster.address)
+    lines = [line.partition("#")[0] for line in PAGE.read_text().splitlines() if line.startswith("replab ")]
+    commands = {re.sub(r"(?<=--ray-address )\S+", cluster.address, line.strip()) for line in lines if "ray" in line}
+    assert len(commands) == 2
+    for command in commands:
+        code, out, err = replab(*command.split()[1:], "--fast", "--limit", 60, "--runs", in_tmp / "runs")
+        assert code == 0, (command, out, err)
+    events = [path.read_text() for path in (in_tmp / "runs").glob("*/events.jsonl")]
+    assert len(events) == 2
+    assert all('"where": "node ' in text for text in events)
 
 
 def test_a_lost_node_changes_nothing(cluster, crew, expected, orders):

@@ -114,6 +114,20 @@ def test_ctrl_c_ends_all_processes_and_says_how_to_resume(tmp_path):
     assert not Path(f"/proc/{child}").exists()
 
 
+def test_the_command_of_the_page(tmp_path):
+    """docs/scale.md: torchrun on one node, with two processes and a small model."""
+    lines = (Path(__file__).parents[4] / "docs/scale.md").read_text().splitlines()
+    (line,) = (line.partition("#")[0] for line in lines if line.startswith("torchrun --nproc-per-node 4"))
+    smaller = {"4": "2", "resnet18": "mlp", "cifar10": "digits"}
+    words = [smaller.get(word, word) for word in line.split()[1:]]
+    small = f"--standalone {' '.join(words)} --limit 40 --lr 1e-3 --epochs 1 --runs {tmp_path}".split()
+    done = subprocess.run([sys.executable, "-m", "torch.distributed.run", *small], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-3000:]
+    (run,) = map(api.load_run, tmp_path.iterdir())
+    assert run.finished
+    assert run.record.read_json("environment.json", {})["ddp"]["processes"] == 2
+
+
 def test_shares_are_the_batch_and_weigh_as_it_does():
     batches = Batches(load("digits", limit=43).train, 20, seed=3, shuffle=True, augment=("crop=1", "mixup"))
     shares = [list(Shared(batches, rank, 3).epoch(2)) for rank in range(3)]
