@@ -1,6 +1,6 @@
 """Every page of replab view and both pages on disk, in every state, as pictures; and what axe-core says of each.
 
-python tools/look_at_pages.py RUNS OUT [--no-axe]
+python tools/look_at_pages.py RUNS OUT [--no-axe] [--docs docs/images]
 
 RUNS is a folder of runs with two classifiers of the same images and a model that makes images. Pictures are taken at
 1440, 1024 and 390 pixels, light and dark; report.html is also printed as a PDF. axe-core comes from npm (`npm pack`);
@@ -33,6 +33,14 @@ WIDTHS = (1440, 1024, 390)
 THEMES = ("light", "dark")
 TALLEST = 6000  # pixels of a picture
 
+SHOWN = {  # state → file, window, theme, what is scrolled to
+    "runs": ("page-runs.png", 1200, 470, "light", "#none"),
+    "run": ("page-report.png", 1200, 860, "light", "#confusion"),
+    "compare": ("page-compare.png", 1200, 1000, "dark", "#none"),
+    "explore": ("page-explore.png", 1200, 900, "light", "#none"),
+    "ledger": ("page-ledger.png", 1200, 800, "light", "#none"),
+}
+
 Step = Callable[[Browser], object]
 
 
@@ -44,7 +52,7 @@ def states(runs: Path, address: str, ledger: Path) -> Iterator[tuple[str, str, S
     alike = [run for run in classifiers if run.input["fingerprint"] == classifiers[0].input["fingerprint"]]
     stopped = [record for record in api.Record.all(runs) if not record.has("metrics.json")]
     run, nothing = classifiers[0], lambda page: None
-    yield "runs", address, lambda page: page.one("#filter").send_keys("digits")
+    yield "runs", address, nothing
     yield "runs-columns", address, lambda page: page.click(".columns summary")
     yield "run", f"{address}runs/{run.id}", lambda page: page.click(".matrix td:not(.diagonal) button")
     yield "run-mistake", f"{address}runs/{run.id}", lambda page: page.click("#mistake-images .thumb")
@@ -72,7 +80,7 @@ def states(runs: Path, address: str, ledger: Path) -> Iterator[tuple[str, str, S
     yield "start", f"{address}start", nothing
     yield "start-refused", f"{address}start", refused
     yield "not-there", f"{address}runs/nothing", nothing
-    yield "report-on-disk", (run.folder / "report.html").as_uri(), lambda page: page.click(".matrix button")
+    yield "report-on-disk", (run.folder.resolve() / "report.html").as_uri(), lambda page: page.click(".matrix button")
     yield "ledger-on-disk", ledger.as_uri(), nothing
 
 
@@ -122,6 +130,18 @@ def picture(page: Browser, width: int, file: Path) -> None:
     file.write_bytes(base64.b64decode(page.driver.execute_cdp_cmd("Page.captureScreenshot", asked)["data"]))
 
 
+def documented(page: Browser, name: str, folder: Path) -> None:
+    """The pictures of docs/page.md and of the README: what a window of this size shows."""
+    if name not in SHOWN:
+        return
+    file, width, height, theme, place = SHOWN[name]
+    themed(page, theme)
+    page.resize(width, height)
+    page.run("document.querySelector(arguments[0])?.scrollIntoView()", place)
+    made = page.driver.execute_cdp_cmd("Page.captureScreenshot", {"format": "png"})
+    (folder / file).write_bytes(base64.b64decode(made["data"]))
+
+
 def printed(page: Browser, file: Path) -> None:
     made = page.driver.execute_cdp_cmd("Page.printToPDF", {"preferCSSPageSize": True})
     file.write_bytes(base64.b64decode(made["data"]))
@@ -150,6 +170,7 @@ def main() -> int:
     parser.add_argument("runs", type=Path)
     parser.add_argument("out", type=Path)
     parser.add_argument("--no-axe", action="store_true", help="take pictures alone")
+    parser.add_argument("--docs", type=Path, help="also make the pictures of docs/page.md, in this folder")
     parser.add_argument("--only", default="", help="states whose name begins so")
     asked = parser.parse_args()
     asked.out.mkdir(parents=True, exist_ok=True)
@@ -158,14 +179,16 @@ def main() -> int:
     ledger.write_text(ledger_page(ROOT / "results"), encoding="utf-8")
     with tempfile.TemporaryDirectory() as profile:
         page = Browser(profile)
-        address, token = served(asked.runs.resolve(), results=ROOT / "results")
+        address, token = served(asked.runs, results=ROOT / "results")
         page.open(f"{address}?token={token}")
-        for name, url, step in states(asked.runs.resolve(), address, ledger.resolve()):
+        for name, url, step in states(asked.runs, address, ledger.resolve()):
             if not name.startswith(asked.only):
                 continue
             page.resize(1440, 900)
             page.open(url)
             step(page)
+            if asked.docs:
+                documented(page, name, asked.docs)
             for width in WIDTHS:
                 for theme in THEMES:
                     themed(page, theme)

@@ -1,6 +1,6 @@
 """A picture of a real run in a terminal: the command is run, and what its screen shows at the end becomes an SVG.
 
-python tools/record_terminal.py docs/images/run.svg -- run cnn --trials 5 --max-epochs 10
+python tools/record_terminal.py docs/images/run.svg -- run cnn
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ def print_report(run: Any, quiet: bool) -> None:
     print()
     print_pairs(lines(run.record))
     print(f"\nreport: {run.folder / 'report.md'}, and report.html for a browser")
-    print(f"next: {' · '.join(next_steps(run))}")
+    print_steps("next: ", next_steps(run))
 
 
 def next_steps(run: Any) -> list[str]:
@@ -38,6 +38,18 @@ def next_steps(run: Any) -> list[str]:
         name = LATEST if find(LATEST, folder) == run.folder else run.id
     use = f"replab generate {name}" if run.record.path("samples").is_dir() else f"replab predict {name} IMAGE"
     return [use, "replab leaderboard", f"replab run --recipe {run.folder / 'recipe.toml'} --seeds 3"]
+
+
+def print_steps(name: str, steps: Sequence[str]) -> None:
+    """Commands to copy, in one line or, in a terminal that is too narrow, broken between two of them."""
+    room = shutil.get_terminal_size().columns if sys.stdout.isatty() else sys.maxsize
+    lines = [name + steps[0]]
+    for step in steps[1:]:
+        if len(lines[-1]) + 3 + len(step) <= room:
+            lines[-1] += f" · {step}"
+        else:
+            lines.append(" " * len(name) + step)
+    print("\n".join(lines))
 
 
 def print_pairs(pairs: Sequence[tuple[str, str]]) -> None:

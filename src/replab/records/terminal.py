@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import textwrap
 from time import perf_counter
 from typing import Any
 
@@ -58,7 +59,7 @@ class Bars:
         elif event.kind == "epoch":
             self._advance("train", headline(facts["row"], columns()))
         elif event.kind in ("message", "cost"):
-            print(visible(facts["text"], keep="\n"), flush=True)
+            print(folded(visible(facts["text"], keep="\n")), flush=True)
 
     def _hear_worker(self, event: Event) -> None:
         """A bar with what the worker is at: a trial and its epochs, or a run and its trials, then its epochs."""
@@ -123,6 +124,12 @@ class Bars:
             bar.close()
             if name == what:
                 return
+
+
+def folded(text: str) -> str:
+    """Lines that break between words; paths stay whole."""
+    look = {"break_long_words": False, "break_on_hyphens": False, "subsequent_indent": "  "}
+    return "\n".join(textwrap.fill(line, columns(), **look) for line in text.split("\n"))  # type: ignore[arg-type]
 
 
 def columns() -> int:

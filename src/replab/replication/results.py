@@ -67,11 +67,10 @@ def append(results: Path, entry: Entry, known: Published, notice: Callable[[str]
 
 
 def write(results: Path, known: Published) -> None:
-    """ledger.csv, LEDGER.md, and the table in the README beside the folder, where it has the marks for one."""
+    """ledger.csv, LEDGER.md, and the table in each README beside the folder that has the marks for one."""
     for name, text in ledger_text.files(known, read(results)).items():
         files.write_atomic(results / name, text.encode())
-    readme = results.resolve().parent / "README.md"
-    if readme.is_file():
+    for readme in sorted(results.resolve().parent.glob("README*.md")):
         old = readme.read_text(encoding="utf-8")
         new = ledger_text.with_table(old, ledger_text.readme_table(known, read(results)))
         if new != old:

@@ -79,7 +79,23 @@ def test_a_report_goes_on_below_itself(desk):
     lines = seen(["report", "latest", "--runs", "runs"], 60, desk)
     begins = next(i for i, line in enumerate(lines) if line.startswith("chosen by "))
     assert lines[begins + 1].startswith(" " * lines[begins].index("validation"))
-    assert "next: replab predict " in "\n".join(lines)
+    steps = lines[next(i for i, line in enumerate(lines) if line.startswith("next: replab predict ")) :]
+    assert [line.split()[:2] for line in steps[1:3]] == [["replab", "leaderboard"], ["replab", "run"]]
+
+
+MESSAGE = """
+from replab.records.events import Events
+from replab.records.terminal import Bars
+text = "cost: 6.9 ms per batch of 128, 0.1s per epoch; search at most 3.3s; a/path-of/more-than-one/word"
+Events(Bars()).tell("message", text=text)
+"""
+
+
+@pytest.mark.parametrize("columns", WIDTHS)
+def test_a_message_breaks_between_words(tmp_path, columns):
+    lines = seen([], columns, tmp_path, code=MESSAGE)
+    assert " ".join(line.strip() for line in lines).endswith("search at most 3.3s; a/path-of/more-than-one/word")
+    assert all(line.startswith("  ") for line in lines[1:])
 
 
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")

@@ -269,6 +269,7 @@ def test_a_control_may_be_another_measure_of_the_same_run():
 def test_files_are_generated_from_the_raw_rows(tmp_path):
     folder = tmp_path / "results"
     (tmp_path / "README.md").write_text("before\n<!-- ledger -->\nan old table\n<!-- /ledger -->\nafter\n")
+    (tmp_path / "README.zh-CN.md").write_text("前\n<!-- ledger -->\n<!-- /ledger -->\n后\n", encoding="utf-8")
     results.append(folder, entry(), KNOWN)
     results.append(folder, entry(seed=2, accuracy=90.2), KNOWN)
     kept = results.read(folder)
@@ -283,6 +284,8 @@ def test_files_are_generated_from_the_raw_rows(tmp_path):
     readme = (tmp_path / "README.md").read_text()
     assert readme.startswith("before\n<!-- ledger -->\n| row |")
     assert readme.endswith("<!-- /ledger -->\nafter\n")
+    other = (tmp_path / "README.zh-CN.md").read_text(encoding="utf-8")
+    assert other.removeprefix("前").removesuffix("后\n") == readme.removeprefix("before").removesuffix("after\n")
     assert "91.10 ± 0.14 % (n = 2; images 0.30)" in readme  # the first of its figures; LEDGER.md has all
     assert "1 of the 1 rows that were measured; " in readme
     assert "an old table" not in readme
