@@ -99,7 +99,7 @@ def main() -> None:
     parser.add_argument("--images", type=int)
     parser.add_argument("--trials", type=int, default=20)
     parser.add_argument("--epochs", type=int, help="of a trial at most; as the protocol says unless given")
-    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--repeats", type=int, default=3, help="pairs of searches; 0: coordination alone")
     parser.add_argument("--sleepers", type=int, default=200)
     parser.add_argument("--seconds", type=float, default=0.5, help="of each sleeper")
     args = parser.parse_args()
@@ -117,7 +117,8 @@ def main() -> None:
         per_epoch.append(ratios[-1] * alone.epochs / shared.epochs)
         print(f"seed {seed}, {args.trials} trials: two threads {alone.words}; 2 workers {shared.words}:"
               f" {ratios[-1]:.2f}, per epoch {per_epoch[-1]:.2f}", flush=True)  # fmt: skip
-    print(f"search on 2 workers against two threads: {median(ratios):.2f}, per epoch {median(per_epoch):.2f}")
+    if ratios:
+        print(f"search on 2 workers against two threads: {median(ratios):.2f}, per epoch {median(per_epoch):.2f}")
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from replab.records.events import Events
 from replab.search.engines.base import ATTEMPTS, Done, Numbered, Work, engine, lost, out_of_memory
 
 PAUSE = 0.5  # seconds between two looks at what workers tell
-ANSWER = 8  # seconds within which a cluster must answer
+ANSWER = 5  # seconds within which a cluster must be reached, and as many within which it must answer
 HELLO = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes(3) + b"\4" + bytes(5)  # how HTTP/2, and so gRPC, begins
 SETTINGS = b"\4"  # the kind of frame that a server of HTTP/2 answers with
 
