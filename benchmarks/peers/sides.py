@@ -196,6 +196,8 @@ def one_epoch(path: str, which: str) -> dict[str, float]:
 
         trainer(2, [Stopwatch()]).fit(lightning_module(1e-3), loader)
     elif which == "fastai":
+        import fastai.callback.progress  # noqa: F401  adds no_bar
+
         ready = learner(x, y, augmented=False)
         for _ in range(2):
             began = time.perf_counter()
