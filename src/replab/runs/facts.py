@@ -7,6 +7,7 @@ from typing import Any
 
 from replab import tasks
 from replab.records.values import Values
+from replab.runs import protocol_costs
 from replab.settings.recipe import Recipe
 from replab.settings.rules import AUTO, FITTED_HEADS
 from replab.settings.words import count, duration
@@ -75,6 +76,15 @@ def _protocol(recipe: Recipe) -> str:
     return recipe.protocol + (f"; given: {', '.join(others)}" if others else "")
 
 
+def _other_protocols(values: Values) -> list[tuple[str, str]]:
+    """What others would have taken, of a run whose rate or length was left to its protocol."""
+    left_open = values.recipe.lr is None or values.recipe.epochs is None
+    if not left_open or values.chosen.head in FITTED_HEADS:
+        return []
+    text = protocol_costs.line(values)
+    return [("other protocols", f"{text} (search and training, by the seconds of this run's epochs)")] if text else []
+
+
 def _processes(values: Values) -> list[tuple[str, str]]:
     """Of a training that several processes shared."""
     count = values.environment.get("ddp", {}).get("processes", 1)
@@ -106,6 +116,7 @@ def _model(values: Values) -> list[tuple[str, str]]:
         ("data", f"{data['data']}: {images}"),
         *([("skipped", f"{count(len(skipped), 'broken file')}: {', '.join(skipped)}")] if skipped else []),
         ("protocol", _protocol(values.recipe)),
+        *_other_protocols(values),
         ("chosen by", _chosen_by(values)),
         *([("search", _search(values))] if values.trials else []),
         (
