@@ -70,10 +70,21 @@ def alone(model, tmp_path_factory):
     return [hashes(run.folder) for run in runs]
 
 
-def test_the_same_bytes_of_a_search(cluster, model, alone, tmp_path):
-    run = api.run(model, runs=tmp_path, workers=Workers(2, "ray", cluster.address), quiet=True, **SETTINGS)
-    assert hashes(run.folder) == alone[0]
-    assert "node " in (run.folder / "events.jsonl").read_text()
+class Interrupted:
+    """Ctrl-C when the fourth trial is there: a whole batch."""
+
+    def hear(self, event):
+        if event.kind == "trial" and event.facts["number"] == 3:
+            raise KeyboardInterrupt
+
+
+def test_the_same_bytes_of_a_search_that_another_engine_ends(cluster, model, alone, tmp_path):
+    crew = Workers(2, "ray", cluster.address)
+    with pytest.raises(KeyboardInterrupt):
+        api.run(model, runs=tmp_path, workers=crew, events=Events(Interrupted()), **SETTINGS)
+    (folder,) = tmp_path.iterdir()
+    assert (folder / "events.jsonl").read_text().count('"where": "node ') >= 3  # the last one was not written down
+    assert hashes(api.resume(folder, workers=1, quiet=True).folder) == alone[0]
 
 
 def test_the_same_bytes_of_runs_side_by_side(cluster, model, alone, tmp_path):
