@@ -50,6 +50,8 @@ def test_no_bar_is_left_and_nothing_went_wrong(cells):
 def test_tables_pictures_and_files(cells):
     assert "image/png" in dict(shown(cells, 'trained.figures["confusion"]'))
     assert "test accuracy" in str([outputs for source, outputs in cells.items() if source == "trained"])
-    assert "mlp" in str(shown(cells, "replab.compare"))
+    side_by_side = str(shown(cells, 'replab.run("mlp"'))
+    assert "mlp" in side_by_side
+    assert "cnn" in side_by_side
     assert "largest difference" in str(shown(cells, "for file in replab.export"))
     assert "model-index" in str(shown(cells, "print(replab.card"))

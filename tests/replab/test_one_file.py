@@ -241,9 +241,11 @@ COMMANDS = {
 RUNNER = """
 import contextlib, io, json, sys, traceback
 from replab.cli import main
-printed = {}
+from replab.report import write as report
+draw, printed = report.draw, {}
 for name, words in json.load(sys.stdin).items():
     sys.argv = ["replab", *words]
+    report.draw = draw if name in ("blank", "average") else lambda *_: []  # each would take seconds
     out, code = io.StringIO(), 0
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
         try:

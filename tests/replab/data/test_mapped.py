@@ -15,6 +15,7 @@ from replab.data.mapped import Mapped, ahead, allowed, free, room
 from replab.data.split import split_for_search
 from replab.errors import DataError
 from replab.records.events import Events
+from replab.report import write as report
 from replab.search.work import Work, received
 from replab.settings.recipe import Recipe
 from replab.training.prepare import prepare
@@ -110,12 +111,13 @@ class Heard:
 
 def test_a_whole_run_has_the_same_numbers(monkeypatch, tmp_path):
     """Search, training, evaluation; the cost line says which way is taken."""
+    monkeypatch.setattr(report, "draw", lambda *_: [])
     found, heard = [], Heard()
     for memory in ("1G", "0"):
         monkeypatch.setenv("REPLAB_MEMORY", memory)
         run = replab.run(
             "cnn", "digits", limit=120, params={"channels": [4, 4, 4]}, epochs=2, trials=2, augment=["flip"],
-            search={"min_validation": 20}, events=Events(heard), runs=tmp_path / memory, workers=1,
+            search={"min_validation": 20, "max_epochs": 2}, events=Events(heard), runs=tmp_path / memory, workers=1,
         )  # fmt: skip
         found.append((run.record.weights(), run.epochs, run.metrics, run.trials))
     (weights, *numbers), (other, *others) = found

@@ -8,25 +8,24 @@ import onnx
 import onnxruntime
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 
 from replab import api
+from replab.backends import backend
 from replab.data.decode.pictures import resized
+from replab.data.images import ImageSpec
 from replab.deploy import export as exporting
-from replab.deploy.deployed import Classifier
+from replab.deploy.deployed import Classifier, Generator
+from replab.deploy.formats.base import program
 from replab.deploy.formats.onnx import Onnx
+from replab.deploy.formats.safetensors import Safetensors
 from replab.errors import FileError, ModelError, RunError
+from replab.models import loader
 from replab.records.values import examples
 from replab.records.values.answers import log_softmax
+from replab.tasks import samples
 
-FILES = {"onnx": "a.onnx", "torchscript": "a.pt", "torch-export": "a.pt2", "safetensors": "a.safetensors"}
 TINY = {"limit": 60, "lr": 1e-3, "epochs": 1, "quiet": True}
-
-
-@pytest.fixture(scope="module")
-def exported(finished_run, tmp_path_factory):
-    """All four files of the finished mlp, in a folder of their own."""
-    folder = tmp_path_factory.mktemp("exported")
-    return folder, exporting.export(finished_run, {name: folder / file for name, file in FILES.items()})
 
 
 def said(run):
@@ -37,9 +36,9 @@ def said(run):
 
 def test_every_format_agrees_with_the_predictions_of_the_run(finished_run, exported):
     folder, files = exported
-    assert [file.format for file in files] == list(FILES)
+    assert [file.format for file in files] == ["onnx", "torchscript", "torch-export", "safetensors"]
     assert all(file.difference < 1e-6 and file.compared > 30 for file in files)
-    assert sorted(path.name for path in folder.iterdir()) == sorted([*FILES.values(), "a.json"])
+    assert sorted(path.name for path in folder.iterdir()) == sorted([*(file.path.name for file in files), "a.json"])
     assert "test images compared with the run, largest difference" in str(files[0])
 
 
@@ -87,34 +86,44 @@ def test_resizing_is_that_of_pictures_to_one_gray_level(shape, fit):
     assert (difference > 0).mean() < 0.2  # PIL rounds after either direction first, as it is cheaper
 
 
-@pytest.mark.parametrize(("model", "params"), [("cvae", {"latent": 4}), ("dcgan", {"latent": 4, "width": 4})])
-def test_decoders_and_generators_make_the_images_of_the_run(model, params, tmp_path):
-    run = api.run(model, params=params, runs=tmp_path / "runs", **TINY)
+def images_of(file, latent, **labels):
+    """Five images of an ONNX file, from the noise that `generate` draws by seed 0, as gray levels."""
+    noise = np.random.default_rng(0).standard_normal((5, latent), dtype=np.float32)
+    return np.round(onnxruntime.InferenceSession(file).run(None, {"noise": noise, **labels})[0] * 255)
+
+
+def test_a_decoder_makes_the_images_of_the_run(tmp_path):
+    run = api.run("cvae", params={"latent": 4}, runs=tmp_path / "runs", **TINY)
     (file,) = exporting.export(run, {"onnx": tmp_path / "g.onnx"})
     assert file.difference < 1e-5
     assert file.what == "drawn images"
-    session = onnxruntime.InferenceSession(file.path)
-    inputs = {"noise": np.random.default_rng(0).standard_normal((5, 4), dtype=np.float32)}
-    if model == "cvae":
-        inputs["labels"] = np.full(5, 3)
-    images = session.run(None, inputs)[0]
-    assert images.shape == (5, 1, 8, 8)
-    assert np.abs(np.round(images * 255) - run.generate(5, label="3" if model == "cvae" else None)).max() <= 1
+    made = images_of(file.path, 4, labels=np.full(5, 3))
+    assert made.shape == (5, 1, 8, 8)
+    assert np.abs(made - run.generate(5, label="3")).max() <= 1
+
+
+def test_a_generator_makes_the_images_of_its_model(tmp_path):
+    torch_backend = backend.get("torch")
+    model = loader.build(
+        loader.find("dcgan", torch_backend), ImageSpec(1, 8, 8, 10), {"latent": 4, "width": 4}, torch_backend
+    )
+    deployed = Generator(model)
+    Onnx.write(deployed, {"model": "dcgan"}, tmp_path / "g.onnx", program(deployed, "dcgan"))
+    assert np.abs(images_of(tmp_path / "g.onnx", 4) - samples.draw(model.eval(), 5, seed=0)).max() <= 1
 
 
 def test_a_file_that_differs_is_an_error_and_leaves_nothing(finished_run, tmp_path, monkeypatch):
-    write = Onnx.write
+    write = Safetensors.write
 
     def wrong(deployed, config, path, program):
         write(deployed, config, path, program)
-        model = onnx.load(path)
-        weights = next(one for one in model.graph.initializer if len(one.dims) == 2)
-        weights.raw_data = np.frombuffer(weights.raw_data, np.float32).__mul__(1.5).tobytes()
-        onnx.save(model, path)
+        save_file({name: 1.5 * value for name, value in load_file(path).items()}, path)
 
-    monkeypatch.setattr(Onnx, "write", staticmethod(wrong))
+    monkeypatch.setattr(Safetensors, "write", staticmethod(wrong))
+    monkeypatch.setattr(exporting, "program", lambda *_: None)  # TorchScript is traced without it
+    files = {"torchscript": tmp_path / "a.pt", "safetensors": tmp_path / "a.safetensors"}
     with pytest.raises(ModelError, match=r"differs from run .* and 1e-04 is allowed; nothing was written"):
-        exporting.export(finished_run, {"safetensors": tmp_path / "a.safetensors", "onnx": tmp_path / "a.onnx"})
+        exporting.export(finished_run, files)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -139,10 +148,9 @@ def test_a_branch_on_data_is_refused_by_its_line(refuses, in_tmp):
     (in_tmp / "branch.py").write_text(BRANCH)
     run = api.run("branch.py:Net", runs=in_tmp / "runs", **TINY)
     before = sorted(in_tmp.iterdir())
-    for flag in ("--onnx", "--torchscript"):
-        line = refuses("export", run.id, flag, "a.file", runs=in_tmp / "runs")
-        assert "branch.py:Net decides by the values it computes (branch.py line 12)" in line
-        assert "torch.where" in line
+    line = refuses("export", run.id, "--torchscript", "a.pt", "--onnx", "a.onnx", runs=in_tmp / "runs")
+    assert "branch.py:Net decides by the values it computes (branch.py line 12)" in line
+    assert "torch.where" in line
     assert sorted(in_tmp.iterdir()) == before
 
 
@@ -168,7 +176,7 @@ def test_a_run_of_mytorch_leaves_by_torch(tmp_path):
 
 
 def test_the_folder_alone_is_enough(tmp_path, monkeypatch, replab):
-    """Moved, with the data and every cache gone: predict, explain, embed and export."""
+    """Moved, with the data and every cache gone: predict, explain, embed and export, by the views of the run."""
     from PIL import Image
 
     rng = np.random.default_rng(0)
@@ -178,7 +186,7 @@ def test_the_folder_alone_is_enough(tmp_path, monkeypatch, replab):
             pixels = rng.integers(0, 256, (8, 8, 3), dtype=np.uint8)
             Image.fromarray(pixels).save(tmp_path / f"photos/{kind}/{i}.png")
     monkeypatch.setenv("REPLAB_CACHE", str(tmp_path / "cache"))
-    run = api.run("conv1", str(tmp_path / "photos"), runs=tmp_path / "runs", **TINY)
+    run = api.run("conv1", str(tmp_path / "photos"), tta="multicrop", runs=tmp_path / "runs", **TINY)
     Image.fromarray(pixels).save(tmp_path / "one.png")
     expected = run.predict(tmp_path / "one.png").probability
     shutil.move(run.folder, tmp_path / "elsewhere")
@@ -194,6 +202,12 @@ def test_the_folder_alone_is_enough(tmp_path, monkeypatch, replab):
     code, out, err = replab("embed", "elsewhere")
     assert code == 0, err
     assert "5 test images that the run kept" in out
-    code, out, err = replab("export", "elsewhere", "--torchscript", "a.pt")
+    code, out, err = replab("export", "elsewhere", "--onnx", "a.onnx")
     assert code == 0, err
     assert "test images compared with the run, largest difference" in out
+    told = onnxruntime.InferenceSession("a.onnx").run(None, {"images": pixels.transpose(2, 0, 1)[None]})[0]
+    assert told.max() == pytest.approx(expected, abs=1e-6)
+    moved = api.load_run("elsewhere")
+    network, known = moved.model(), moved.input
+    alone = Classifier(network, (3, 8, 8), known["mean"], known["std"])  # without views it says something else
+    assert abs(exporting.outputs(alone, images=pixels.transpose(2, 0, 1)[None]).max() - expected) > 1e-5
