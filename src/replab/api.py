@@ -206,15 +206,17 @@ def seconds(time: float | str) -> float:
 
 
 def load_run(
-    run: str | Path, runs: str | Path | None = None, *, model: Model | None = None, trust: Trust = False
+    run: str | Path, runs: str | Path | None = None, *, model: Model | None = None, trust: Trust = False, **parts: Any
 ) -> Run:
     """A run by id, path or `latest`. Looking at it imports and executes nothing; using a model file of its own takes
-    `model`, your own FILE.py:FUNCTION, or `trust=True`, which runs the text in its folder.
+    `model`, your own FILE.py:FUNCTION, or `trust=True`, which runs the text in its folder. A trained model needs no
+    other part; what trains or evaluates with them again takes `parts` as resume() does.
 
     Example:
         trained = replab.load_run("latest")
     """
-    return Run(Record.open(run, runs_folder(runs)), model=model, trust=trust)
+    record = Record.open(run, runs_folder(runs))
+    return Run(record, model=model, trust=trust, parts=named_again(record.recipe(), parts) if parts else {})
 
 
 def all_runs(runs: str | Path | None = None, notice: Callable[[str], None] = lambda line: None) -> RunList:

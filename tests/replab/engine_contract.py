@@ -40,6 +40,12 @@ def build(image, hidden=8):
     # dropout draws numbers, BatchNorm keeps statistics
     return nn.Sequential(nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.Dropout(0.2), nn.Flatten(),
                          nn.Linear(144, hidden), Deadly(), nn.Linear(hidden, image.classes))
+
+def doubled(logits, target):
+    return 2 * nn.functional.cross_entropy(logits, target, reduction="none")
+
+def shade(x, generator, black):
+    return black + (x - black) * torch.rand(len(x), 1, 1, 1, generator=generator)
 """
 SEARCH = {"trials": 5, "max_epochs": 3, "patience": 2, "fraction": 1.0, "min_validation": 30, "batch": 4}
 SETTINGS = {"limit": 120, "batch_size": 16, "augment": ("flip", "crop=1"), "search": SEARCH}
@@ -62,8 +68,8 @@ def written(folder):
     return f"{path}:build"
 
 
-def work_of(model):
-    experiment = prepare(Recipe(model=model).replace(**SETTINGS))
+def work_of(model, **settings):
+    experiment = prepare(Recipe(model=model).replace(**{**SETTINGS, **settings}))
     return Work(experiment, *split_for_search(experiment.data.train, experiment.recipe.search, experiment.recipe.seed))
 
 

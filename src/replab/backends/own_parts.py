@@ -60,7 +60,7 @@ def load(recipe: Any, backend: Any, given: Mapping[str, Any]) -> Parts:
             part = from_callable(where, name)
         elif where.startswith(LIVE):
             raise ModelError(
-                f"{name} was a function in a Python session; replab.resume(run, {setting}=...) takes it again"
+                f"{name} was a function in a Python session; replab.resume or load_run(run, {setting}=...) takes it"
             )
         else:
             own_parts.check(where, setting)

@@ -151,7 +151,7 @@ def _items(data: Any, how: Reading) -> tuple[np.ndarray, np.ndarray | None, tupl
     """(pixels, labels, class names) of a map-style dataset: item by item, once."""
     count, size = len(data), how.size
     if not count:
-        raise DataError("the dataset has no items")
+        raise DataError("a dataset must have at least one item, got none; check its path and split")
     take = _columns(data) or _pair
     pixels, labels = np.empty(0, np.uint8), []
     for i in range(count):
@@ -179,7 +179,10 @@ def _one_label(label: Any, place: int) -> Any:
 
 def _pair(item: Any, place: int) -> tuple[Any, Any]:
     if not isinstance(item, (tuple, list)) or len(item) != 2:
-        raise DataError(f"a dataset must give (image, label), got {_described(item)} at {place}")
+        raise DataError(
+            f"a dataset must give (image, label), got {_described(item)} at {place}; a class around it whose"
+            " __getitem__ returns these two will do"
+        )
     return item[0], _numpy(item[1]) if hasattr(item[1], "detach") else item[1]
 
 

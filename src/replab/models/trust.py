@@ -47,7 +47,13 @@ def allowed_parts(
     recorded = record.read_json("input.json", {}).get("parts", {})
     return {
         name: _allowed(
-            name, kept_as(name), recorded.get(name), f"replab.resume(run, {setting}=...)", record, trust, notice
+            name,
+            kept_as(name),
+            recorded.get(name),
+            f"replab.resume or load_run(run, {setting}=...)",
+            record,
+            trust,
+            notice,
         )
         for name, setting in own_parts(recipe).items()
         if name not in given

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -46,8 +46,16 @@ class Pictures(dict[str, Picture]):
 class Run:
     """What was asked, what was found and the trained model. The properties read the folder as it is now."""
 
-    def __init__(self, record: Record, ready: Any = None, *, model: Any = None, trust: Any = False):
-        self.record, self._named, self._trust = record, model, trust
+    def __init__(
+        self,
+        record: Record,
+        ready: Any = None,
+        *,
+        model: Any = None,
+        trust: Any = False,
+        parts: Mapping[str, Any] | None = None,
+    ):
+        self.record, self._named, self._trust, self._parts = record, model, trust, parts
         self.values = Values(record)  # each file read once: for comparisons of many runs
         self._ready = ready
         self._model: Any = None
@@ -135,7 +143,7 @@ class Run:
         if self._ready is None:
             from replab.training.prepare import reopen
 
-            self._ready = reopen(self.record, model or self._named, self._trust)
+            self._ready = reopen(self.record, model or self._named, self._trust, parts=self._parts)
         return self._ready
 
     def normalised(self) -> Recipe:

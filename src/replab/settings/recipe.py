@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 import tomllib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -11,9 +10,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from replab import files
 from replab.errors import RecipeError, ReplabError, UnknownName
-from replab.settings import choices, protocols
+from replab.settings import choices, protocols, recipe_file
 from replab.settings.command import command
 from replab.settings.rules import broken_rules
 from replab.settings.search import Search
@@ -29,10 +27,7 @@ from replab.settings.setting import (
     settings_of,
 )  # fmt: skip
 
-LARGEST = 2**20  # bytes of a recipe file
 DEFAULT = "standard"  # the protocol of a run that names none and has no recipe file
-FORMAT = 3  # of recipe files; those of format 1 carry no number
-BEFORE_BATCHES = {"batch": 1, "threads": 0}  # what formats 1 and 2, which have no such keys, mean by [search]
 
 
 @dataclass(frozen=True)
@@ -120,14 +115,9 @@ class Recipe:
         choices=choices.LOSSES, own=True,
     )  # fmt: skip
     label_smoothing: float = setting(
-        0.0,
-        "share of a label spread over all classes",
-        TRAINING,
-        at_least=0,
-        below=1,
-        searchable=True,
+        0.0, "share of a label spread over all classes", TRAINING, at_least=0, below=1, searchable=True,
         way_out="0 turns it off",
-    )
+    )  # fmt: skip
     bias_rate_scale: float = setting(
         1.0, "learning rate of biases and gains, as a multiple; their weight decay per step stays", TRAINING,
         above=0, searchable=True, way_out="1 gives all the same rate",
@@ -168,13 +158,9 @@ class Recipe:
         choices=choices.HEADS,
     )  # fmt: skip
     neighbours: int | None = setting(
-        None,
-        "neighbours of --head knn; left out: searched",
-        FINE_TUNING,
-        at_least=1,
-        searchable=True,
+        None, "neighbours of --head knn; left out: searched", FINE_TUNING, at_least=1, searchable=True,
         way_out="leave it out to search",
-    )
+    )  # fmt: skip
     distance: str = setting("cosine", "distance of --head knn", FINE_TUNING, choices=choices.DISTANCES)
     feature_cache: bool = setting(
         True, "compute the features of a frozen backbone once per image and keep them", FINE_TUNING
@@ -235,16 +221,7 @@ class Recipe:
 
     def command(self, file: Path) -> str:
         """The command that runs this recipe again, by flags; `file` is named where a value cannot be a flag's."""
-        settings = [(declared, value) for declared, value in self.changed() if declared.name != "model"]
-        settings.insert(0, (settings_of(Recipe)["protocol"], self.protocol))
-        by_rule = self.epochs_at_10k is not None and self.budget is None  # else epochs are as a cost was measured
-        derived = "epochs" if by_rule else "epochs_at_10k" if self.epochs else ""
-        settings = [pair for pair in settings if pair[0].key != derived]
-        if self.lr is not None and self.epochs is not None and not self.search.space:  # nothing to ask for in batches
-            settings = [pair for pair in settings if pair[0].key not in ("search.batch", "search.threads")]
-        if self.pretrained and self.normalise == "dataset":  # --pretrained alone means --normalise backbone
-            settings.append((settings_of(Recipe)["normalise"], self.normalise))
-        return command(self.model, settings, file)
+        return command(self, self.changed(), settings_of(Recipe), file)
 
     def described(self, without: Collection[str] = ()) -> list[tuple[str, str]]:
         """(label, value) of every setting that is not at its default, for reports; `without` these keys."""
@@ -256,38 +233,23 @@ class Recipe:
         return changed(self, Recipe.of_protocol(self.protocol))
 
     def to_toml(self) -> str:
-        import tomli_w
-
-        values = {"format": FORMAT, **dataclasses.asdict(self)}
-        return tomli_w.dumps(_without_none_and_empty_tables(values))
+        return recipe_file.dumps(dataclasses.asdict(self))
 
     @classmethod
     def from_toml(cls, text: str, where: str = "") -> Recipe:
         """`where` names the file in what is refused."""
-        try:
-            return cls.from_dict(tomllib.loads(text))
-        except RecursionError:
-            raise RecipeError(f"{where or 'the recipe'} is not valid TOML: it is nested too deeply") from None
-        except ValueError as error:  # TOML's own, and numbers of thousands of digits
-            raise RecipeError(f"{where or 'the recipe'} is not valid TOML: {error}") from None
-        except ReplabError as error:
-            raise (RecipeError(f"{where}{line_of(text, str(error))}: {error}") if where else error) from None
+        with recipe_file.valid_toml(where):
+            try:
+                return cls.from_dict(tomllib.loads(text))
+            except ReplabError as error:
+                line = recipe_file.line_of(text, str(error), {s.flag: s.key for s in all_settings()})
+                raise (RecipeError(f"{where}{line}: {error}") if where else error) from None
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Recipe:
-        settings = dict(values)
-        version = settings.pop("format", 1)
-        if not isinstance(version, int) or not 1 <= version <= FORMAT:
-            raise RecipeError(
-                f"format must be from 1 to {FORMAT}, got {version!r}; a newer replab may read this recipe"
-            )
-        if version < 3 and isinstance(settings.get("search", {}), Mapping):
-            settings["search"] = {**BEFORE_BATCHES, **settings.get("search", {})}
-        if settings.get("metric") in choices.DISTANCES:  # its name before it was --distance
-            settings["distance"] = settings.pop("metric")
-        named = settings.get("protocol") if version == 1 else None  # written by hand: the rest is the protocol's
-        base = cls.of_protocol(named) if named in choices.PROTOCOLS else cls()
-        return base.replace(**settings)
+        """Of any format; what an older one leaves to a protocol it names is that protocol's."""
+        settings, protocol = recipe_file.as_of_today(values)
+        return (cls.of_protocol(protocol) if protocol else cls()).replace(**settings)
 
     @classmethod
     def of_protocol(cls, name: str) -> Recipe:
@@ -297,25 +259,7 @@ class Recipe:
 
     @classmethod
     def read(cls, path: str | Path) -> Recipe:
-        try:
-            text = files.read(path, LARGEST).decode()
-        except (OSError, ValueError) as error:
-            raise RecipeError(f"cannot read the recipe {path}: {getattr(error, 'strerror', None) or error}") from None
-        return cls.from_toml(text, str(path))
-
-
-def line_of(text: str, message: str) -> str:
-    """`, line N`: where the TOML text has the key that a message is about; empty where it has none."""
-    flags = {declared.flag: declared.key for declared in all_settings()}
-    places, table = dict[str, int](), ""
-    for number, line in enumerate(text.splitlines(), 1):
-        if header := re.match(r"\s*\[([\w.]+)\]", line):
-            table = f"{header[1]}."
-            places.setdefault(header[1], number)
-        elif key := re.match(r"\s*[\"']?([\w.-]+)[\"']?\s*=", line):
-            places.setdefault(table + key[1], number)
-    words = [flags.get(word, word) for word in re.findall(r"--[\w-]+|[\w.]+", message)]
-    return next((f", line {places[word]}" for word in words if word in places), "")
+        return cls.from_toml(recipe_file.read(path), str(path))
 
 
 def all_settings() -> list[Setting]:
@@ -352,8 +296,3 @@ def _refuse_unknown(changes: Mapping[str, Any], cls: Any, prefix: str) -> None:
         if key not in known:
             way_out = "known: " + ", ".join(sorted(known))
             raise UnknownName("recipe key", prefix + key, [prefix + k for k in known], way_out)
-
-
-def _without_none_and_empty_tables(values: Mapping[str, Any]) -> dict[str, Any]:
-    inner = {k: _without_none_and_empty_tables(v) if k == "search" else v for k, v in values.items()}
-    return {k: v for k, v in inner.items() if v is not None and v != {}}

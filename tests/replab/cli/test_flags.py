@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from replab.cli.app import app
 from replab.cli.flags import recipe_keys
 from replab.preflight import requested
-from replab.settings.recipe import FORMAT, Recipe, all_settings
+from replab.settings.recipe import Recipe, all_settings
+from replab.settings.recipe_file import FORMAT
 from replab.settings.search import Search
 
 FLAGS = {s.flag for s in all_settings() if s.flag.startswith("-")}

@@ -103,6 +103,19 @@ def test_a_run_of_objects_is_used_without_them_and_resumed_with_them(arrays, tmp
     assert replab.resume(run.folder, data=arrays, quiet=True).metrics == run.metrics
 
 
+class Gives(torch.utils.data.Dataset):
+    """A torch Dataset whose items are all this one."""
+
+    def __init__(self, item, count=6):
+        self.item, self.count = item, count
+
+    def __len__(self):
+        return self.count
+
+    def __getitem__(self, i):
+        return self.item
+
+
 X, Y = np.zeros((6, 8, 8), np.uint8), np.arange(6) % 2
 
 
@@ -126,6 +139,10 @@ X, Y = np.zeros((6, 8, 8), np.uint8), np.arange(6) % 2
         (Pairs(X[:, None], np.linspace(0, 1, 6), picture=True), "regression is not supported"),
         (7, "data must be a name, a path"),
         ([[1, 2, 3]], r"must give \(image, label\)|data must be"),
+        (Gives({"image": X[0], "label": 0}), r"must give \(image, label\), got dict at 0; a class around it"),
+        (Gives((X[0], 0, "a path")), r"must give \(image, label\), got a tuple of ndarray, int, str at 0"),
+        (Gives(("cat.png", 0)), "an image must be|images must be"),
+        (Gives((X[0], 0), count=0), "at least one item, got none; check its path"),
     ],
 )
 def test_what_does_not_fit_is_refused(data, message):

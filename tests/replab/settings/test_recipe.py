@@ -7,7 +7,8 @@ from example_settings import recipes
 from hypothesis import given, settings
 
 from replab.errors import RecipeError, ReplabError
-from replab.settings.recipe import FORMAT, Recipe, derive_seed
+from replab.settings.recipe import Recipe, derive_seed
+from replab.settings.recipe_file import FORMAT
 from replab.settings.search import Search
 
 OLD_RUNS = Path(__file__).parents[1] / "fixtures" / "runs-0.1.0"

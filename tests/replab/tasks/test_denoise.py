@@ -50,8 +50,17 @@ def test_a_network_that_knows_the_noise_leads_back_to_the_image(model):
         return (x - signal.sqrt() * image) / (1 - signal).sqrt()
 
     model.forward = knows
-    start = model.noised(image, torch.full((2,), model.levels - 1), noise)
+    start = model.noised(image, torch.full((2,), model.first), noise)
     torch.testing.assert_close(model.generate(start.flatten(1)), image, atol=1e-4, rtol=0)
+
+
+@pytest.mark.parametrize("levels", [2, 50, 1000])
+def test_sampling_begins_where_errors_of_rounding_stay_small(levels):
+    model = MODELS.get("ddpm")(DIGITS, width=8, levels=levels, draws=2)
+    x, level = torch.randn(2, 1, 8, 8), torch.full((2,), model.first)
+    noise = x - 1e-3 * torch.randn_like(x)  # nearly all of it is noise, as a trained network says
+    moved = model.clean(x, level, noise + 1e-7) - model.clean(x, level, noise)
+    assert moved.abs().max() < 5e-5
 
 
 def test_an_images_loss_does_not_depend_on_its_batch(model):

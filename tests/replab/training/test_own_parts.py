@@ -120,12 +120,14 @@ def test_functions_of_a_session_are_given_again(tmp_path, functions):
     cut = shutil.copytree(whole.folder, tmp_path / "runs" / "cut")
     for name in ("manifest.jsonl", "metrics.json", "model.safetensors", "epochs.jsonl"):
         (cut / name).unlink()
-    with pytest.raises(ModelError, match=r"python:doubled was a function .*replab.resume\(run, loss=...\) takes it"):
+    with pytest.raises(ModelError, match=r"python:doubled was a function .*resume or load_run\(run, loss=...\) takes"):
         api.resume(cut, quiet=True)
     assert api.resume(cut, quiet=True, **functions).metrics == whole.metrics
     with pytest.raises(RunError, match="the run has 1 loss of its own, got 2"):
         api.resume(cut, quiet=True, loss=[functions["loss"]] * 2)
     assert api.load_run(whole.folder).predict(IMAGE)  # a trained model needs none of them
+    again = api.load_run(whole.folder, **functions).reopened()  # to evaluate or train with them once more
+    assert again.own["python:doubled"].function is functions["loss"]
 
 
 def test_searched_by_workers_as_in_this_process(tmp_path):
@@ -167,7 +169,7 @@ def forged(made, folder, setting):
 
 
 @pytest.mark.parametrize("setting", OWN)
-def test_a_received_folder_runs_no_code(made, tmp_path, setting, replab):
+def test_a_received_folder_runs_no_code(made, tmp_path, setting, replab, functions):
     gift = forged(made, tmp_path, setting)
     uses = [
         lambda: api.resume(gift, quiet=True),
@@ -179,6 +181,7 @@ def test_a_received_folder_runs_no_code(made, tmp_path, setting, replab):
         with pytest.raises(ModelError, match=r"brings code, which is not run unasked: \w+ in .*part_file-evil.*--tru"):
             use()
     assert api.load_run(gift).predict(IMAGE)  # using a trained model needs no other code
+    assert api.load_run(gift, **{setting: functions[setting]}).reopened().own  # the caller's own, in its place
     for words in (["report", gift], ["leaderboard"], ["verify", gift], ["audit", gift], ["runs"]):
         replab(*words, "--runs", gift.parent)
     assert not (tmp_path / "executed").exists()

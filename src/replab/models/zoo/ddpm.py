@@ -17,6 +17,7 @@ from replab.models.rules import at_least, whole
 
 GROUPS = 8  # of GroupNorm: channels are a multiple of it
 KNOWN = 0.999  # the most noise a single step may add: at the end of the cosine schedule it would be all
+SEEN = 1e-4  # share of signal at which sampling begins: dividing by less makes errors of rounding visible
 
 
 @register(task="denoise")
@@ -52,6 +53,7 @@ class Diffusion(nn.Module):
         self.latent, self.levels, self.draws = math.prod(self.shape), levels, draws
         self.network = UNet(image.channels, width)
         self.register_buffer("signal", cosine(levels), persistent=False)
+        self.first = max(int((self.signal >= SEEN).sum()) - 1, 0)  # the level that sampling begins at
 
     def forward(self, x, level=None):
         """The noise in images (B, C, H, W) at levels (B,); without levels, as if they were at the middle one."""
@@ -71,7 +73,7 @@ class Diffusion(nn.Module):
     def generate(self, z, y=None):
         """Images of standard normal noise (B, C*H*W). DDIM without fresh noise: the same z gives the same image."""
         x = z.view(-1, *self.shape)
-        times = torch.linspace(self.levels - 1, 0, self.draws, device=z.device).round().long()
+        times = torch.linspace(self.first, 0, self.draws, device=z.device).round().long()
         for step, time in enumerate(times):
             level = time.expand(x.shape[0])
             image = self.clean(x, level, self(x, level))

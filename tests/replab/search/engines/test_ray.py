@@ -8,12 +8,22 @@ import re
 from pathlib import Path
 
 import pytest
-from engine_contract import JOBS, SETTINGS, Heard, hashes, in_order, keeps_the_contract, survives_lost_workers
+from engine_contract import (
+    JOBS,
+    SETTINGS,
+    Heard,
+    hashes,
+    in_order,
+    keeps_the_contract,
+    survives_lost_workers,
+    work_of,
+)
 
 from replab import api, several
 from replab.errors import RunError
 from replab.records.events import Events
 from replab.search.engines.base import Workers
+from replab.search.engines.in_process import InProcess
 from replab.search.engines.ray import connect
 from replab.search.hire import hire
 
@@ -62,6 +72,19 @@ def test_contract(crew, expected):
 
 def test_lost_workers_change_nothing(crew, expected, orders):
     survives_lost_workers(crew, expected, orders)
+
+
+def test_own_parts_go_along(cluster, model, expected):
+    """A loss and an augmentation of the user's file, beside the model of it."""
+    file = model.rpartition(":")[0]
+    work = work_of(model, loss=f"{file}:doubled", augment=("flip", f"{file}:shade"))
+    crew = hire(work, Workers(2, "ray"))
+    try:
+        found = in_order(crew.run(JOBS[:2], Events()))
+    finally:
+        crew.close()
+    assert found == in_order(InProcess(work).run(JOBS[:2], Events()))
+    assert found != expected[:2]
 
 
 @pytest.fixture(scope="module")
