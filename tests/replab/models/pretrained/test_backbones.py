@@ -61,6 +61,16 @@ def test_weights_are_downloaded_once_and_checked(tmp_path, monkeypatch):
     assert path.parent == tmp_path / "weights"
 
 
+def test_hashes_in_full_are_of_files_that_torchvision_names():
+    known = {
+        backbones._weights(name).url.rpartition("/")[2] for name in torchvision.models.list_models(torchvision.models)
+    }
+    assert set(backbones.SHA256) <= known
+    for file, sha256 in backbones.SHA256.items():
+        assert sha256.startswith(file.rpartition("-")[2].removesuffix(".pth"))
+        assert len(sha256) == 64
+
+
 def test_resnet18_takes_imagenet_weights_but_for_stem_and_head(tmp_path, monkeypatch):
     theirs = torchvision.models.resnet18()
     torch.save(theirs.state_dict(), tmp_path / "r.pth")
