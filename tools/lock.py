@@ -22,6 +22,7 @@ import urllib.request
 import zipfile
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -102,6 +103,7 @@ class Ranges(io.RawIOBase):
         return data
 
 
+@cache
 def versions(name: str) -> dict[Version, list[File]]:
     """Version → its files, of one package."""
     found: dict[Version, list[File]] = {}
@@ -114,9 +116,10 @@ def versions(name: str) -> dict[Version, list[File]]:
     return found
 
 
-def requirements(name: str, files: list[File]) -> list[Requirement]:
+@cache
+def requirements(name: str, version: Version) -> list[Requirement]:
     """What one version needs, by the METADATA of a wheel for this machine, or of any."""
-    tags = set(sys_tags())
+    tags, files = set(sys_tags()), versions(name)[version]
     wheels = [file for file in files if file.name.endswith(".whl")]
     fitting = [file for file in wheels if parse_wheel_filename(file.name)[3] & tags] or wheels
     if not fitting:
@@ -142,25 +145,45 @@ def wanted(needed: Requirement, extras: Iterable[str] = ()) -> bool:
 
 
 def locked(first: list[Requirement], pins: dict[str, str]) -> dict[str, tuple[Version, list[File]]]:
-    """Package → version and files, of all that these need."""
-    found: dict[str, tuple[Version, list[File]]] = {}
-    asked: dict[str, Requirement] = {canonicalize_name(need.name): need for need in first if wanted(need)}
+    """Package → version and files, of all that these need.
+
+    A version is the newest that everyone who needs the package allows. What a package needs is known once its version
+    is, and may rule out the version of another: round after round, until nothing changes.
+    """
+    chosen: dict[str, Version] = {}
     with ThreadPoolExecutor(8) as pool:
-        while asked:
-            names = list(asked)
-            following: list[Requirement] = []
-            for name, files in zip(names, pool.map(versions, names)):
-                allowed = [v for v in files if asked[name].specifier.contains(v)]
-                if name in pins:
-                    allowed = [v for v in files if v == Version(pins[name])]
-                if not allowed:
-                    raise SystemExit(f"{name}: the index has no version {pins.get(name) or asked[name].specifier}")
-                found[name] = (max(allowed), files[max(allowed)])
-            for name, needs in zip(names, pool.map(lambda name: requirements(name, found[name][1]), names)):
-                following += [need for need in needs if wanted(need, asked[name].extras)]
-            asked = {canonicalize_name(need.name): need for need in following}
-            asked = {name: need for name, need in asked.items() if name not in found}
-    return found
+        for _ in range(50):
+            needs: dict[str, list[Requirement]] = {}
+            for need in (need for need in first if wanted(need)):
+                needs.setdefault(canonicalize_name(need.name), []).append(need)
+            known = dict(zip(chosen, pool.map(requirements, chosen, chosen.values())))
+            grown = True
+            while grown:  # extras of a package may be asked for by one that comes later
+                grown = False
+                for name in [name for name in known if name in needs]:
+                    extras = {extra for need in needs[name] for extra in need.extras}
+                    for need in (need for need in known[name] if wanted(need, extras)):
+                        others = needs.setdefault(canonicalize_name(need.name), [])
+                        if need not in others:
+                            others.append(need)
+                            grown = True
+            picked = pool.map(newest, needs, needs.values(), [pins.get(name) for name in needs])
+            found = dict(zip(needs, picked))
+            if found == chosen:
+                return {name: (version, versions(name)[version]) for name, version in found.items()}
+            chosen = found
+    raise SystemExit("no set of versions was found that all packages allow")
+
+
+def newest(name: str, needs: list[Requirement], pin: str | None) -> Version:
+    """The version that all of them allow."""
+    allowed = [v for v in versions(name) if all(need.specifier.contains(v) for need in needs)]
+    if pin is not None:
+        allowed = [v for v in allowed if v == Version(pin)]
+    if not allowed:
+        asked = ", ".join(sorted({str(need) for need in needs}))
+        raise SystemExit(f"{name}: the index has no version {pin or ''} that is allowed by {asked}")
+    return max(allowed)
 
 
 def main() -> None:

@@ -112,6 +112,19 @@ def rename(source: Path, target: Path) -> None:
     sync_folder(target.parent)
 
 
+def sync(path: Path) -> None:
+    """Make what was appended to a file survive a power cut."""
+    if os.name == "nt":  # Windows flushes no file that is open for reading alone
+        return
+    try:
+        with open(path, "rb") as file:
+            os.fsync(file.fileno())
+    except OSError as error:
+        if error.errno in UNSYNCABLE:
+            return
+        raise FileError(f"cannot write {path}: {reason(error, path.parent)}") from None
+
+
 def sync_folder(folder: Path) -> None:
     """Make the renames and removals in a folder survive a power cut."""
     if os.name == "nt":  # Windows flushes no folders

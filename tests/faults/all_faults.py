@@ -158,6 +158,7 @@ class Campaign:
                 found[became] += 1
                 if became != "identical":
                     self.failures.append(f"{name}, {what}: {became}: {said[-1500:]}")
+                    print("!", self.failures[-1], flush=True)
         return found
 
     def faults(self, name, faults, step):
@@ -213,8 +214,6 @@ def main():
     tried = total.total() - total[UNTRIED]
     print(f"operations: {operations}, points of power cuts: {cuts}, cases: {tried} in {minutes:.1f} minutes")
     print(f"resumed identical: {total['identical']}, lost or wrong: {tried - total['identical']}: {dict(total)}")
-    for failure in campaign.failures:
-        print("!", failure)
     sys.exit(bool(campaign.failures or total[UNTRIED]))
 
 

@@ -87,9 +87,12 @@ def drop(record: RunFolder) -> None:
         return
     with record.writing():
         record.manifest.announce(dict.fromkeys(present))
-        for name in present:
-            record.path(name).unlink(missing_ok=True)
-        files.sync_folder(record.folder)
+        try:
+            for name in present:
+                record.path(name).unlink(missing_ok=True)
+            files.sync_folder(record.folder)
+        except OSError as error:
+            raise FileError(f"cannot write {record.folder}: {files.reason(error, record.folder)}") from None
         record.manifest.done(dict.fromkeys(present))
 
 

@@ -134,6 +134,7 @@ class Manifest:
     def _appended(self, name: str) -> dict[str, Any]:
         """The line of a file that is appended to; it stays as it was if what it spoke of is damaged."""
         if self.whole(name, None) or name not in self.entries():
+            files.sync(self.folder / name)  # else the manifest could survive a power cut, and what it speaks of not
             size = (self.folder / name).stat().st_size
             digest = digest_of(self.folder / name, size)
             return {"file": name, "sha256": digest, "was": digest, "size": size}
