@@ -49,12 +49,16 @@ def states(runs: Path, address: str, ledger: Path) -> Iterator[tuple[str, str, S
     finished = [run for run in map(api.Run, api.Record.all(runs)) if run.finished]
     classifiers = [run for run in finished if run.values.answers is not None and run.values.task == "classify"]
     makers = [run for run in finished if "samples" in run.predictions]
-    alike = [run for run in classifiers if run.input["fingerprint"] == classifiers[0].input["fingerprint"]]
+    groups = [
+        [other for other in classifiers if other.input["fingerprint"] == run.input["fingerprint"]]
+        for run in classifiers
+    ]
+    alike = max(groups, key=len)
     stopped = [record for record in api.Record.all(runs) if not record.has("metrics.json")]
-    run, nothing = classifiers[0], lambda page: None
+    run, nothing = alike[0], lambda page: None
     yield "runs", address, nothing
     yield "runs-columns", address, lambda page: page.click(".columns summary")
-    yield "run", f"{address}runs/{run.id}", lambda page: page.click(".matrix td:not(.diagonal) button")
+    yield "run", f"{address}runs/{run.id}", confused
     yield "run-mistake", f"{address}runs/{run.id}", lambda page: page.click("#mistake-images .thumb")
     for record in stopped[:1]:
         yield "run-stopped", f"{address}runs/{record.id}", nothing
@@ -82,6 +86,13 @@ def states(runs: Path, address: str, ledger: Path) -> Iterator[tuple[str, str, S
     yield "not-there", f"{address}runs/nothing", nothing
     yield "report-on-disk", (run.folder.resolve() / "report.html").as_uri(), lambda page: page.click(".matrix button")
     yield "ledger-on-disk", ledger.as_uri(), nothing
+
+
+def confused(page: Browser) -> None:
+    """The images of the most frequent mistake."""
+    wrong = page.all(".matrix td:not(.diagonal) button")
+    counts = [int(text) for text in page.texts(".matrix td:not(.diagonal) button")]
+    page.run("arguments[0].click()", wrong[counts.index(max(counts))])
 
 
 def tried(page: Browser) -> None:
@@ -137,7 +148,7 @@ def documented(page: Browser, name: str, folder: Path) -> None:
     file, width, height, theme, place = SHOWN[name]
     themed(page, theme)
     page.resize(width, height)
-    page.run("document.querySelector(arguments[0])?.scrollIntoView()", place)
+    page.run("scrollTo(0, 0); document.querySelector(arguments[0])?.scrollIntoView()", place)
     made = page.driver.execute_cdp_cmd("Page.captureScreenshot", {"format": "png"})
     (folder / file).write_bytes(base64.b64decode(made["data"]))
 
@@ -171,7 +182,7 @@ def main() -> int:
     parser.add_argument("out", type=Path)
     parser.add_argument("--no-axe", action="store_true", help="take pictures alone")
     parser.add_argument("--docs", type=Path, help="also make the pictures of docs/page.md, in this folder")
-    parser.add_argument("--only", default="", help="states whose name begins so")
+    parser.add_argument("--only", default="", help="states by name, joined by commas")
     asked = parser.parse_args()
     asked.out.mkdir(parents=True, exist_ok=True)
     script, found, checked = "" if asked.no_axe else axe_core(), 0, 0
@@ -179,10 +190,14 @@ def main() -> int:
     ledger.write_text(ledger_page(ROOT / "results"), encoding="utf-8")
     with tempfile.TemporaryDirectory() as profile:
         page = Browser(profile)
+        page.driver.execute_cdp_cmd("Emulation.setScrollbarsHidden", {"hidden": True})
+        if script:
+            page.open("data:text/html,<img src='x'>")
+            assert violations(page, script), "axe-core does not see what is wrong with an image without a name"
         address, token = served(asked.runs, results=ROOT / "results")
         page.open(f"{address}?token={token}")
         for name, url, step in states(asked.runs, address, ledger.resolve()):
-            if not name.startswith(asked.only):
+            if asked.only and name not in asked.only.split(","):
                 continue
             page.resize(1440, 900)
             page.open(url)

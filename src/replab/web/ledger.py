@@ -14,6 +14,7 @@ from replab.replication import results as folder
 from replab.replication.entry import Entry, identity
 from replab.replication.ledger import claim_lines, lines
 from replab.replication.packs import Published, published
+from replab.settings.words import count
 
 
 def ledger(results: Path, records: Iterable[Record] = ()) -> dict[str, Any]:
@@ -60,7 +61,7 @@ def behind(
     measured = [e for e in entries if e.id == row.id and e.way == line["settings"] and e.images == line["data"]]
     seeds = []
     for entry in measured:
-        facts = [f"{entry.epochs} epochs", f"{entry.minutes:.1f} minutes", entry.hardware, f"commit {entry.commit}"]
+        facts = [count(entry.epochs, "epoch"), f"{entry.minutes:.1f} minutes", entry.hardware, f"commit {entry.commit}"]
         seeds.append({"seed": entry.seed, "text": ", ".join(facts), "runs": made.get(entry.recipe, [])})
     return {
         "title": f"{ledger_text.row_name(line)}: {ledger_text.figure_name(line)}",

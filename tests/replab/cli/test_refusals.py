@@ -22,7 +22,7 @@ ANSWERS = {  # command → what it prints
     f"runs --runs {OLD_RUNS}": "training: ",
     "runs --runs none": "no runs in none; replab run makes one",
     "leaderboard --runs none": "no finished runs",
-    "replicate --list": "lab9/resnet9",
+    "replicate --list": "(n = 3",  # measured results come with replab, without a checkout
 }
 REFUSALS = {  # command → the whole line, or its beginning
     "run cnnn": "no model named 'cnnn'. Did you mean 'cnn'? (replab models lists all)",

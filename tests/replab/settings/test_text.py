@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from replab.errors import RecipeError
 from replab.settings.text import parse_seconds, parse_settings, parse_sweep, parse_value, write_seconds
+from replab.settings.words import count
 
 
 @pytest.mark.parametrize(
@@ -54,3 +55,7 @@ def test_values():
     assert parse_value("1e-3") == 1e-3
     assert parse_value("3x3") == "3x3"
     assert math.isinf(parse_value("Infinity"))
+
+
+def test_one_epoch_is_not_epochs():
+    assert [count(n, "epoch") for n in (0, 1, 2, 1000)] == ["0 epochs", "1 epoch", "2 epochs", "1,000 epochs"]
