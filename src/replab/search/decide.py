@@ -15,7 +15,7 @@ from replab.search.allowance import Allowance
 from replab.search.choice import best
 from replab.search.engines.base import Workers
 from replab.search.halving import winner
-from replab.search.hire import ALONE, hire
+from replab.search.hire import ALONE, at_most, hire
 from replab.search.trials import search
 from replab.search.work import Work
 from replab.settings.recipe import Recipe
@@ -108,7 +108,7 @@ def run_search(
     sizes = {"train_images": len(work.train), "validation_images": len(work.validation)}
     record.write_json("split.json", sizes)
     told, total = perf_counter(), wanted_trials(asked)
-    engine = hire(work, workers)
+    engine = hire(work, at_most(workers, total - len(trials)))
     try:
         for _, trial, seconds, where in search(
             asked,

@@ -25,6 +25,13 @@ def hire(work: Work, workers: Workers) -> Engine:
     return found
 
 
+def at_most(workers: Workers, jobs: int) -> Workers:
+    """No more processes than there are jobs left, as in a search that is resumed; for one job none is started."""
+    if workers.engine != "processes":
+        return workers
+    return ALONE if jobs < 2 else replace(workers, count=min(workers.count or 1, jobs))
+
+
 def settle(workers: Workers, experiment: Experiment, cost: Cost, events: Events) -> Workers:
     """With the number decided. What cannot be done is refused if it was asked for, and passed over if it was not."""
     recipe, wanted = experiment.recipe, workers.count

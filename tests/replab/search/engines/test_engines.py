@@ -100,7 +100,7 @@ def test_a_trial_that_takes_every_worker_ends_the_search(order, how, attempts, w
         (orders / f"{order}-{number}").touch()
     said = rf"trial 1 has lost {attempts} workers \({how}\), perhaps for want of memory; .* fewer --workers"
     with pytest.raises(RunError, match=said):
-        trials(work, "processes", JOBS[:1])
+        trials(work, "processes", JOBS[:1], count=1)
     (left,) = orders.iterdir()
     left.unlink()
 
@@ -239,3 +239,12 @@ def test_a_model_without_a_search_says_so(tmp_path):
     api.run("dcgan", runs=tmp_path, workers=2, events=Events(heard), **settings)  # a GAN
     said = "dcgan has nothing to search for: --workers serves several seeds (--seeds) or values (replab sweep) only"
     assert said in [e.facts.get("text") for e in heard]
+
+
+def test_no_more_workers_than_trials_that_are_left():
+    from replab.search.hire import ALONE, at_most
+
+    assert at_most(Workers(4), 9) == Workers(4)
+    assert at_most(Workers(4), 3) == Workers(3)
+    assert at_most(Workers(4), 1) == at_most(Workers(4), 0) == ALONE
+    assert at_most(Workers(4, "ray", "head:6379"), 1) == Workers(4, "ray", "head:6379")
