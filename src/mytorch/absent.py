@@ -1,4 +1,4 @@
-"""Parts of torch that scripts import and may never use: they can be named here, and using one says what is missing."""
+"""Parts of torch that scripts import and may never use: importing them works, and using one raises an error."""
 
 from __future__ import annotations
 

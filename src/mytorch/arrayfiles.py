@@ -31,12 +31,12 @@ def read_npy(data: bytes, where: str) -> Tensor:
 
 def read_npz(archive: zipfile.ZipFile, where: str) -> dict[str, Tensor]:
     """Name → tensor."""
-    found = {}
+    tensors = {}
     for name in archive.namelist():
         if not name.endswith(".npy"):
             raise ValueError(f"{where} must be a file of torch.save or an npz, but holds {name!r}")
-        found[name.removesuffix(".npy")] = read_npy(archive.read(name), f"{where}: {name}")
-    return found
+        tensors[name.removesuffix(".npy")] = read_npy(archive.read(name), f"{where}: {name}")
+    return tensors
 
 
 _SAFETENSORS = {
@@ -56,7 +56,7 @@ def read_safetensors(data: bytes, where: str) -> dict[str, Tensor]:
     """A length, a JSON header of that length (name → type, shape, place), then the bytes."""
     start = 8 + int.from_bytes(data[:8], "little")
     header: dict[str, Any] = json.loads(data[8:start])
-    found = {}
+    tensors = {}
     for name, entry in header.items():
         if name == "__metadata__":
             continue
@@ -66,5 +66,5 @@ def read_safetensors(data: bytes, where: str) -> dict[str, Tensor]:
         expected = byte_count(shape, np.dtype(np.uint8)) * bytes_of(kind)
         if not 0 <= first <= last <= len(data) - start or last - first != expected:
             raise ValueError(f"{where}: {name!r} must lie in {expected} bytes of the file, but in {first} to {last}")
-        found[name] = Tensor(from_bytes(data[start + first : start + last], kind).reshape(shape))
-    return found
+        tensors[name] = Tensor(from_bytes(data[start + first : start + last], kind).reshape(shape))
+    return tensors

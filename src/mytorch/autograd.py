@@ -90,15 +90,15 @@ def grad(
     roots = [_root(t, g) for t, g in zip(outs, seeds)]
     keep = create_graph if retain_graph is None else retain_graph
     (_run_recorded if create_graph else _run)(roots, keep, wanted, accumulate=False)
-    found = [wanted[edge_of(t)] for t in ins]
+    gradients = [wanted[edge_of(t)] for t in ins]
     if materialize_grads:
-        found = [Tensor(np.zeros_like(t._array)) if g is None else g for t, g in zip(ins, found)]
-    elif not allow_unused and any(g is None for g in found):
+        gradients = [Tensor(np.zeros_like(t._array)) if g is None else g for t, g in zip(ins, gradients)]
+    elif not allow_unused and any(g is None for g in gradients):
         raise RuntimeError(
             "One of the differentiated Tensors appears to not have been used in the graph. "
             "Set allow_unused=True if this is the desired behavior."
         )
-    return tuple(found)
+    return tuple(gradients)
 
 
 def _root(tensor: Tensor, gradient: Tensor | None) -> tuple[Any, Tensor]:
@@ -195,11 +195,11 @@ def _run(roots: list, keep: bool, wanted: dict, accumulate: bool) -> None:
 
 def _values(node: Node) -> list[np.ndarray]:
     """What a node's backward reads, if it is still what it was when it was recorded."""
-    found = []
+    arrays = []
     version = 0
     for tensor in node.saved:
         version += tensor._version[0]
-        found.append(tensor._array)
+        arrays.append(tensor._array)
     if version != node.version:
         latest = max(node.saved, key=lambda t: t._version[0])
         raise _changed(latest._array, latest._version[0], latest._version[0] - (version - node.version))
@@ -207,14 +207,14 @@ def _values(node: Node) -> list[np.ndarray]:
         array, changes = node.output
         if changes[0]:
             raise _changed(array, changes[0], 0)
-        found.append(array)
-    for array in found:
+        arrays.append(array)
+    for array in arrays:
         kind = getattr(array, "dtype", None)  # what is recomputed when needed has none
         if kind is not None and kind.kind == "c" and node.backward.__name__ not in CONJUGATING:  # type: ignore[union-attr]
             raise NotImplementedError(
                 f"mytorch has no gradient of {node.name()} for complex numbers; use the real and imaginary parts"
             )
-    return found
+    return arrays
 
 
 # The backward functions that conjugate what they read, as the gradient of complex numbers needs.
@@ -296,8 +296,8 @@ def spelled_out(operation: Callable[..., Tensor]) -> Callable:
         begins = [record(t._array, (t,), lambda g: (g,), again=True) for t in saved]
         out = operation(*begins)
         ends = [t for t in begins if t.requires_grad]
-        found = iter(grad(out, ends, g, create_graph=True, allow_unused=True))
-        return [next(found) if t.requires_grad else None for t in begins]
+        gradients = iter(grad(out, ends, g, create_graph=True, allow_unused=True))
+        return [next(gradients) if t.requires_grad else None for t in begins]
 
     return again
 
@@ -325,8 +325,8 @@ def _accumulate(leaf: Tensor, g: np.ndarray) -> None:
     """
     with _accumulating:
         if leaf.grad is not None:
-            kept = leaf.grad._array
-            np.add(kept, g, out=kept, casting="same_kind")
+            total = leaf.grad._array
+            np.add(total, g, out=total, casting="same_kind")
             leaf.grad._version[0] += 1
             return
         if g.__class__ is not np.ndarray or g.dtype != leaf._array.dtype:

@@ -16,12 +16,12 @@ def _inputs(inputs: Any, create_graph: bool) -> tuple[Tensor, ...]:
     return tuple(x if create_graph and x.requires_grad else x.detach().clone().requires_grad_() for x in each)
 
 
-def _like(inputs: Any, found: tuple) -> Any:
-    return found if isinstance(inputs, tuple) else found[0]
+def _like(inputs: Any, gradients: tuple) -> Any:
+    return gradients if isinstance(inputs, tuple) else gradients[0]
 
 
-def _zeros_for(found: tuple, inputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-    return tuple(mytorch.zeros_like(x) if g is None else g for g, x in zip(found, inputs))
+def _zeros_for(gradients: tuple, inputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+    return tuple(mytorch.zeros_like(x) if g is None else g for g, x in zip(gradients, inputs))
 
 
 def _rows(out: Tensor, inputs: tuple[Tensor, ...], create_graph: bool) -> list[Tensor]:
@@ -29,8 +29,8 @@ def _rows(out: Tensor, inputs: tuple[Tensor, ...], create_graph: bool) -> list[T
     flat = out.reshape(-1)
     rows = []
     for i in range(flat.numel()):
-        found = grad(flat[i], inputs, retain_graph=True, create_graph=create_graph, allow_unused=True)
-        rows.append(_zeros_for(found, inputs))
+        gradients = grad(flat[i], inputs, retain_graph=True, create_graph=create_graph, allow_unused=True)
+        rows.append(_zeros_for(gradients, inputs))
     return [mytorch.stack([row[place] for row in rows]).reshape(*out.shape, *x.shape) for place, x in enumerate(inputs)]
 
 
@@ -41,8 +41,8 @@ def jacobian(
     leaves = _inputs(inputs, create_graph)
     outputs = func(*leaves)
     each = outputs if isinstance(outputs, tuple) else (outputs,)
-    found = tuple(_like(inputs, tuple(_rows(out, leaves, create_graph))) for out in each)
-    return found if isinstance(outputs, tuple) else found[0]
+    gradients = tuple(_like(inputs, tuple(_rows(out, leaves, create_graph))) for out in each)
+    return gradients if isinstance(outputs, tuple) else gradients[0]
 
 
 def hessian(func: Callable, inputs: Any, create_graph: bool = False, strict: bool = False, **_: Any) -> Any:
@@ -63,8 +63,8 @@ def vjp(func: Callable, inputs: Any, v: Any = None, create_graph: bool = False, 
     """The value, and v times the Jacobian."""
     leaves = _inputs(inputs, create_graph)
     out = func(*leaves)
-    found = grad(out, leaves, v, create_graph=create_graph, allow_unused=True)
-    return (out if create_graph else out.detach()), _like(inputs, _zeros_for(found, leaves))
+    gradients = grad(out, leaves, v, create_graph=create_graph, allow_unused=True)
+    return (out if create_graph else out.detach()), _like(inputs, _zeros_for(gradients, leaves))
 
 
 def jvp(func: Callable, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> tuple:
@@ -74,8 +74,8 @@ def jvp(func: Callable, inputs: Any, v: Any = None, create_graph: bool = False, 
     dummy = mytorch.zeros_like(out, requires_grad=True)
     back = _zeros_for(grad(out, leaves, dummy, create_graph=True, allow_unused=True), leaves)
     directions = v if isinstance(v, tuple) else (mytorch.ones_like(leaves[0]) if v is None else v,)
-    (found,) = grad(back, (dummy,), directions, create_graph=create_graph, allow_unused=True)
-    return (out if create_graph else out.detach()), mytorch.zeros_like(out) if found is None else found
+    (gradient,) = grad(back, (dummy,), directions, create_graph=create_graph, allow_unused=True)
+    return (out if create_graph else out.detach()), mytorch.zeros_like(out) if gradient is None else gradient
 
 
 def hvp(func: Callable, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> tuple:
@@ -84,8 +84,8 @@ def hvp(func: Callable, inputs: Any, v: Any = None, create_graph: bool = False, 
     out = func(*leaves)
     first = _zeros_for(grad(out, leaves, create_graph=True, allow_unused=True), leaves)
     directions = v if isinstance(v, tuple) else (mytorch.ones_like(leaves[0]) if v is None else v,)
-    found = grad(first, leaves, directions, create_graph=create_graph, allow_unused=True)
-    return (out if create_graph else out.detach()), _like(inputs, _zeros_for(found, leaves))
+    gradients = grad(first, leaves, directions, create_graph=create_graph, allow_unused=True)
+    return (out if create_graph else out.detach()), _like(inputs, _zeros_for(gradients, leaves))
 
 
 vhp = hvp  # the Hessian is symmetric

@@ -1,4 +1,4 @@
-"""torch.backends, answered truthfully: no cuDNN, no MPS. Settings can be made, as scripts do, and change nothing."""
+"""torch.backends, answered truthfully: no cuDNN, no MPS. Scripts may change its settings; they have no effect."""
 
 from __future__ import annotations
 

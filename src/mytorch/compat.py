@@ -149,11 +149,11 @@ class _Answer:
 
 def run_script(path: str, argv: Sequence[str] = ()) -> dict[str, Any]:
     """Runs a Python file as __main__ with mytorch in torch's place; gives its global names."""
-    kept = {name: module for name, module in sys.modules.items() if is_torch(name)}
+    torch_modules = {name: module for name, module in sys.modules.items() if is_torch(name)}
     old_argv, old_path, old_names = sys.argv, sys.path[:], set(sys.modules)
     folder = Path(path).resolve().parent
     answer: Any = _Answer()
-    for name in kept:
+    for name in torch_modules:
         del sys.modules[name]
     try:
         sys.meta_path.insert(0, answer)
@@ -170,7 +170,7 @@ def run_script(path: str, argv: Sequence[str] = ()) -> dict[str, Any]:
                 del sys.modules[name]
         for name in [name for name in sys.modules if is_torch(name)]:
             del sys.modules[name]
-        sys.modules.update(kept)
+        sys.modules.update(torch_modules)
 
 
 def import_as_torch(path: str | Path, package: str | None = None) -> ModuleType:
@@ -214,15 +214,15 @@ class _Loader:
             raise UnsupportedImport(
                 f"inside {self.package} mytorch takes `from {wanted} import …`, but got `import {wanted}`"
             )
-        found = {each: self.private(f"{wanted}.{each}") for each in fromlist}
-        if all(found.values()):  # submodules only: no need to run the package itself
+        modules = {each: self.private(f"{wanted}.{each}") for each in fromlist}
+        if all(modules.values()):  # submodules only: no need to run the package itself
             names = ModuleType(wanted)
-            vars(names).update(found)
+            vars(names).update(modules)
             return names
         package = self.private(wanted)
         if package is None:
             raise ModuleNotFoundError(f"No module named '{wanted}'", name=wanted)
-        vars(package).update({each: inner for each, inner in found.items() if inner is not None})
+        vars(package).update({each: inner for each, inner in modules.items() if inner is not None})
         return package
 
     def private(self, name: str) -> ModuleType | None:

@@ -1,4 +1,4 @@
-"""read_idx, and MNIST, FashionMNIST and CIFAR10 from local files with torchvision's arguments."""
+"""read_idx, and MNIST and its relatives and CIFAR from local files, with torchvision's arguments."""
 
 from __future__ import annotations
 

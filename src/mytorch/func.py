@@ -48,9 +48,9 @@ def _mapped(value: Any, function: Callable) -> Any:
 
 
 def _leaves(value: Any) -> list[Tensor]:
-    found: list[Tensor] = []
-    _mapped(value, lambda tensor: found.append(tensor) or tensor)  # type: ignore[func-returns-value]
-    return found
+    tensors: list[Tensor] = []
+    _mapped(value, lambda tensor: tensors.append(tensor) or tensor)  # type: ignore[func-returns-value]
+    return tensors
 
 
 def grad_and_value(func: Callable, argnums: Any = 0, has_aux: bool = False) -> Callable:
@@ -68,8 +68,8 @@ def grad_and_value(func: Callable, argnums: Any = 0, has_aux: bool = False) -> C
         outer = any(tensor.requires_grad for tensor in _leaves(list(args)))
         grads = autograd.grad(value, leaves, create_graph=True, allow_unused=True)
         ready = iter(mytorch.zeros_like(x) if g is None else g for g, x in zip(grads, leaves))
-        found = [_mapped(own[place], lambda _: next(ready) if outer else next(ready).detach()) for place in places]
-        gradient = found[0] if isinstance(argnums, int) else tuple(found)
+        gradients = [_mapped(own[place], lambda _: next(ready) if outer else next(ready).detach()) for place in places]
+        gradient = gradients[0] if isinstance(argnums, int) else tuple(gradients)
         return (gradient, (value, out[1])) if has_aux else (gradient, value)
 
     return call
@@ -109,8 +109,8 @@ def vjp(func: Callable, *primals: Tensor, has_aux: bool = False) -> tuple:
     out = func(*leaves)
 
     def back(cotangent: Tensor) -> tuple:
-        found = autograd.grad(out, leaves, cotangent, retain_graph=True, allow_unused=True)
-        return tuple(mytorch.zeros_like(x) if g is None else g for g, x in zip(found, leaves))
+        gradients = autograd.grad(out, leaves, cotangent, retain_graph=True, allow_unused=True)
+        return tuple(mytorch.zeros_like(x) if g is None else g for g, x in zip(gradients, leaves))
 
     return out.detach(), back
 

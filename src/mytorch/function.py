@@ -72,8 +72,8 @@ class Function:
 
         def call(pieces: list) -> tuple:
             """The user's backward on tensors."""
-            found = iter(pieces)
-            given = [next(found) if _differentiable(r, ctx) else _nothing(r) for r in results]
+            remaining = iter(pieces)
+            given = [next(remaining) if _differentiable(r, ctx) else _nothing(r) for r in results]
             grads = cls.backward(ctx, *given)
             grads = grads if isinstance(grads, tuple) else (grads,)
             if len(grads) < len(args):
@@ -108,8 +108,8 @@ class Function:
             made._version = outs[0]._version
             if made._node is not None:
                 made._node.output = (made._array, made._version)
-        found = iter(parts(made))
-        final = tuple(next(found) if _differentiable(r, ctx) else r for r in results)
+        remaining = iter(parts(made))
+        final = tuple(next(remaining) if _differentiable(r, ctx) else r for r in results)
         return final if isinstance(result, tuple) else final[0]
 
 

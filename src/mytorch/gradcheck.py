@@ -1,4 +1,4 @@
-"""torch.autograd.gradcheck and gradgradcheck: gradients against differences of values."""
+"""torch.autograd.gradcheck and gradgradcheck: gradients compared with finite differences."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ def gradcheck(
         for number, out in enumerate(outputs):
             for place, leaf in enumerate(leaves):
                 slopes = _differences(func, given, leaf, number, eps)
-                found = _gradients(out, leaf)
-                if not np.allclose(found, slopes, rtol, atol):
+                analytical = _gradients(out, leaf)
+                if not np.allclose(analytical, slopes, rtol, atol):
                     raise GradcheckError(
                         f"Jacobian mismatch for output {number} with respect to input {place},\n"
-                        f"numerical:{slopes}\nanalytical:{found}"
+                        f"numerical:{slopes}\nanalytical:{analytical}"
                     )
     except GradcheckError:
         if raise_exception:
@@ -63,8 +63,8 @@ def gradgradcheck(func: Callable, inputs: Any, grad_outputs: Any = None, **optio
     def gradients(*all_inputs: Any) -> tuple:
         values, weights = all_inputs[: len(given)], all_inputs[len(given) :]
         wanted = [values[i] for i in leaves]
-        found = grad(_outputs(func(*values)), wanted, list(weights), create_graph=True, allow_unused=True)
-        return tuple(g for g in found if g is not None and g.requires_grad)
+        gradients = grad(_outputs(func(*values)), wanted, list(weights), create_graph=True, allow_unused=True)
+        return tuple(g for g in gradients if g is not None and g.requires_grad)
 
     return gradcheck(gradients, [*given, *seeds], **options)
 
@@ -80,8 +80,8 @@ def _gradients(out: Tensor, leaf: Tensor) -> np.ndarray:
     for i in range(out.numel()):
         seed = np.zeros(out.numel(), out._array.dtype)
         seed[i] = 1
-        (found,) = grad(out, leaf, Tensor(seed.reshape(out.shape)), retain_graph=True, allow_unused=True)
-        columns.append(np.zeros(leaf.numel()) if found is None else found.detach().numpy().reshape(-1))
+        (gradient,) = grad(out, leaf, Tensor(seed.reshape(out.shape)), retain_graph=True, allow_unused=True)
+        columns.append(np.zeros(leaf.numel()) if gradient is None else gradient.detach().numpy().reshape(-1))
     return np.stack(columns, 1) if columns else np.zeros((leaf.numel(), 0))
 
 

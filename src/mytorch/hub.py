@@ -29,7 +29,7 @@ except ImportError:
 
         set_description = set_postfix = set_postfix_str = update = close = refresh = _nothing
 
-        def __enter__(self) -> tqdm:
+        def __enter__(self) -> Any:
             return self
 
         def __exit__(self, *exc: Any) -> None:

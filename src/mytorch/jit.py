@@ -1,4 +1,4 @@
-"""torch.jit: scripting and tracing give back what they were given, as compile does; its files are not written."""
+"""torch.jit: scripting and tracing return the model unchanged, as compile does; no files are written."""
 
 from __future__ import annotations
 

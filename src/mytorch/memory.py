@@ -27,8 +27,8 @@ def keep_memory() -> bool:
     libc = ctypes.CDLL(None)
     if not (hasattr(libc, "gnu_get_libc_version") and hasattr(libc, "mallopt")):
         return False
-    kept = libc.mallopt(_M_MMAP_THRESHOLD, _LARGEST_MMAP_THRESHOLD)
-    return bool(kept and libc.mallopt(_M_TRIM_THRESHOLD, _NEVER_TRIM))
+    accepted = libc.mallopt(_M_MMAP_THRESHOLD, _LARGEST_MMAP_THRESHOLD)
+    return bool(accepted and libc.mallopt(_M_TRIM_THRESHOLD, _NEVER_TRIM))
 
 
 is_kept = keep_memory()

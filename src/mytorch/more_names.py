@@ -1,4 +1,4 @@
-"""Names scripts use for what is there under another: in-place spellings, functionals in the torch namespace, settings.
+"""Other names that scripts use: in-place spellings, functionals in the torch namespace, settings.
 
 Imported last by the package: it only adds what is not there yet.
 """

@@ -1,4 +1,4 @@
-"""Large work in pieces, one per thread: NumPy lets go of the interpreter while it computes.
+"""Large work in pieces, one per thread: NumPy releases the interpreter lock while it computes.
 
 OpenBLAS's own threads wait for each other many times within one product, and on a busy machine each wait costs a time
 slice. Pieces of a convolution wait once, and their copying and adding runs on all threads too. So while pieces run,
@@ -24,7 +24,7 @@ import numpy as np
 from .threads import get_num_threads, set_num_threads
 
 WORTH = 1 << 24  # multiplications (in a matrix product) that are worth a second thread
-PASS = 16  # reading and writing one number takes as long as this many of them
+PASS = 8  # reading and writing one number counts as this many of them
 SMALL = 1 << 18  # OpenBLAS itself uses one thread for less
 LARGE = 1 << 28  # from here on, pieces are faster than OpenBLAS's threads in any case
 BLOCK = 1 << 18  # numbers of each array that elementwise work does at a time

@@ -124,9 +124,9 @@ class ArrayUnpickler(_Base):
                 "a file of arrays names only arrays and plain containers, but this one names "
                 f"'{module}.{name}': it is refused and nothing in it was run"
             )
-        found = self.names[module, name]
+        allowed = self.names[module, name]
         # A pickle may set attributes of what it is given, so it is given a wrapper of its own.
-        return functools.partial(found) if callable(found) else found
+        return functools.partial(allowed) if callable(allowed) else allowed
 
     def persistent_load(self, key: Any) -> Any:
         if self.storage is None:

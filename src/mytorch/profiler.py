@@ -1,4 +1,4 @@
-"""torch.profiler: record_function marks nothing; the profiler itself is refused when it is made."""
+"""torch.profiler: record_function does nothing; creating a profiler raises an error."""
 
 from __future__ import annotations
 

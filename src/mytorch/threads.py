@@ -1,4 +1,4 @@
-"""How many threads a matrix product uses: asked of, and told to, the OpenBLAS that NumPy brings along."""
+"""How many threads a matrix product uses: read from, and set in, the OpenBLAS that comes with NumPy."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def _openblas() -> tuple[Any, Any] | None:
 
 
 def get_num_threads() -> int:
-    found = _openblas()
-    if found is not None:
-        return int(found[0]())
+    functions = _openblas()
+    if functions is not None:
+        return int(functions[0]())
     return int(os.environ.get("OMP_NUM_THREADS") or os.cpu_count() or 1)
 
 
@@ -34,6 +34,6 @@ def set_num_threads(number: int) -> None:
     """Without OpenBLAS there is nothing to set: use the BLAS's own environment variable."""
     if number < 1:
         raise RuntimeError(f"set_num_threads expects a positive integer, but got {number}")
-    found = _openblas()
-    if found is not None:
-        found[1](number)
+    functions = _openblas()
+    if functions is not None:
+        functions[1](number)

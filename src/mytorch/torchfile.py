@@ -89,10 +89,10 @@ class _AnyUnpickler(ArrayUnpickler):
             from mytorch.compat import torch_module
 
             return getattr(torch_module(module), name)
-        found: Any = importlib.import_module(module)
+        value: Any = importlib.import_module(module)
         for part in name.split("."):
-            found = getattr(found, part)
-        return found
+            value = getattr(value, part)
+        return value
 
 
 def _unpickle(file: IO[bytes], storage: Any, weights_only: bool) -> Any:

@@ -53,7 +53,7 @@ def bare(value):
 
 
 @given(value=nested)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_both_ways_with_torch(value):
     ours, theirs, legacy = io.BytesIO(), io.BytesIO(), io.BytesIO()
     mytorch.save(made(mytorch, value), ours)
@@ -322,7 +322,7 @@ EXAMPLES = _examples()
 @given(
     which=st.sampled_from(EXAMPLES), place=st.floats(0, 1), change=st.binary(min_size=1, max_size=8), cut=st.booleans()
 )
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_any_damage_is_one_value_error_or_another_value(which, place, change, cut):
     at = int(place * len(which))
     damaged = which[:at] if cut else which[:at] + change + which[at + len(change) :]
@@ -330,7 +330,7 @@ def test_any_damage_is_one_value_error_or_another_value(which, place, change, cu
 
 
 @given(data=st.binary(max_size=200))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_noise_is_one_value_error_or_a_plain_value(data):
     for start in (b"", b"\x80\x02", b"PK\x03\x04", b"\x93NUMPY\x01\x00", torchfile.LEGACY_START):
         loaded(start + data)

@@ -8,6 +8,8 @@ import pytest
 
 import mytorch
 from mytorch import parallel, threads
+from mytorch.ops import pointwise
+from mytorch.optim import optimizer
 
 
 @pytest.fixture
@@ -53,23 +55,28 @@ def test_threads_keep_the_error_settings():
 @pytest.mark.usefixtures("two_threads")
 def test_one_and_two_threads_give_the_same(monkeypatch):
     monkeypatch.setattr(parallel, "WORTH", 0)
+    for module in (parallel, pointwise):
+        monkeypatch.setattr(module, "BLOCK", 16)
+    monkeypatch.setattr(optimizer, "PIECE", 16)
+    nn = mytorch.nn
 
-    def gradients():
+    def results():
         mytorch.manual_seed(0)
-        model = mytorch.nn.Sequential(
-            mytorch.nn.Conv2d(3, 4, 3, padding=1),
-            mytorch.nn.BatchNorm2d(4),
-            mytorch.nn.Flatten(),
-            mytorch.nn.Linear(100, 5),
-        ).double()
-        x = mytorch.randn(6, 3, 5, 5, dtype=mytorch.float64, requires_grad=True)
-        model(x).square().sum().backward()
-        return [x.grad.numpy(), *(p.grad.numpy() for p in model.parameters())]
+        model = nn.Sequential(
+            nn.Conv2d(3, 32, 3, padding=1, bias=False), nn.BatchNorm2d(32), nn.ReLU(), nn.MaxPool2d(2),
+            nn.Conv2d(32, 32, 3, padding=1), nn.LayerNorm(4), nn.Flatten(), nn.Linear(512, 5),
+        ).double()  # fmt: skip
+        steps = mytorch.optim.Adam(model.parameters(), lr=0.01)
+        x = mytorch.randn(3, 3, 8, 8, dtype=mytorch.float64, requires_grad=True)
+        out = model(x)
+        out.square().sum().backward()
+        steps.step()
+        return [out.detach().numpy(), x.grad.numpy(), *(p.detach().numpy() for p in model.parameters())]
 
-    two = gradients()
+    two = results()
     threads.set_num_threads(1)
-    for a, b in zip(two, gradients()):
-        np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-10)
+    for a, b in zip(two, results()):
+        np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.usefixtures("two_threads")

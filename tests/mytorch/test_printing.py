@@ -28,7 +28,7 @@ def test_shapes(shape, kind):
     assert repr(mytorch.from_numpy(array)) == repr(torch.from_numpy(array))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(
     array=arrays(
         st.sampled_from([np.float32, np.int64]),

@@ -86,7 +86,7 @@ step = st.one_of(
 )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(steps=st.lists(step, min_size=1, max_size=10), seed=st.integers(0, 9))
 def test_programs_end_as_in_torch(steps, seed):
     rng = np.random.default_rng(seed)

@@ -168,14 +168,14 @@ def test_data_and_detach(t):
 
 def test_what_is_missing_is_named():
     x = mytorch.ones(2)
-    with pytest.raises(NotImplementedError, match=r"mytorch has no 'Tensor.to_sparse'; supported: docs/mytorch.md"):
-        x.to_sparse()
+    with pytest.raises(NotImplementedError, match=r"mytorch has no 'Tensor.to_mkldnn'; supported: docs/mytorch.md"):
+        x.to_mkldnn()
     with pytest.raises(NotImplementedError, match=r"mytorch has no 'torch.lobpcg'"):
         mytorch.lobpcg(x)
     with pytest.raises(NotImplementedError, match=r"mytorch has no 'torch.linalg.ldl_factor'"):
         mytorch.linalg.ldl_factor(x)
     assert not hasattr(mytorch, "lobpcg")
-    assert not hasattr(x, "to_sparse")
+    assert not hasattr(x, "to_mkldnn")
     assert not hasattr(mytorch.cuda, "Stream")
 
 

@@ -1,4 +1,4 @@
-"""A fast part of tools/torch_coverage.py: some of torch's own samples for every eighth operator."""
+"""A fast part of tools/torch_coverage.py: torch's own samples for some of its operators."""
 
 import importlib.util
 import re
@@ -45,11 +45,13 @@ def test_most_operators_exist(coverage, op_db):
     assert len({op.name for op in existing(coverage, op_db)}) >= 550
 
 
-@pytest.mark.parametrize("kind", ["forward", "gradient", "gradgrad", "error"])
-def test_every_eighth_operator(coverage, op_db, kind, one_thread):
-    """Two samples of each; what is known to fail is named here."""
+@pytest.mark.parametrize(("kind", "first", "step"), [
+    ("forward", 0, 10), ("gradient", 3, 16), ("gradgrad", 5, 32), ("error", 1, 10),
+])  # fmt: skip
+def test_some_operators(coverage, op_db, kind, first, step, one_thread):
+    """Every tenth operator or so, two samples of each; what is known to fail is named here."""
     failed = {}
-    for op in existing(coverage, op_db)[::8]:
+    for op in existing(coverage, op_db)[first::step]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             report = coverage.operator(op, (kind,), 2, 10.0)
@@ -60,11 +62,16 @@ def test_every_eighth_operator(coverage, op_db, kind, one_thread):
 
 
 KNOWN = {
-    "forward": set(),
+    "forward": {  # bfloat16 and sparse tensors are kept as float32 and dense
+        "bfloat16", "matrix_exp", "nn.functional.embedding", "nn.functional.embedding_bag", "normal", "to_sparse",
+    },
     "gradient": {"linalg.eig", "linalg.eigvals"},  # NumPy has no complex eigenvectors' derivative
-    "gradgrad": {"linalg.eig", "linalg.eigvals", "linalg.norm", "copysign", "matmul"},
+    "gradgrad": {
+        "__rmatmul__", "copysign", "cov", "cumprod", "index_reduce", "linalg.det", "linalg.eig", "linalg.eigvals",
+        "linalg.norm", "matmul", "scatter_reduce",
+    },
     "error": {"__radd__", "__rmul__", "index_add", "masked_fill", "narrow_copy", "multinomial", "arange", "normal"},
-}
+}  # fmt: skip
 
 
 def test_a_wrong_result_is_found(coverage, op_db, monkeypatch):

@@ -1,4 +1,4 @@
-"""Distributions over counted outcomes: Bernoulli, Categorical, OneHotCategorical, Binomial, Geometric, Poisson."""
+"""Discrete distributions: Bernoulli, Categorical, OneHotCategorical, Binomial, Geometric, Poisson."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Distribution: what all of them share. sample() is without gradients, rsample() with them where there is a way."""
+"""Distribution: what all of them share. sample() has no gradients; rsample() has them where that is possible."""
 
 from __future__ import annotations
 

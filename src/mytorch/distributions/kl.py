@@ -1,4 +1,4 @@
-"""kl_divergence(p, q): closed forms, found by the two types; register_kl adds one."""
+"""kl_divergence(p, q): closed forms, chosen by the two types; register_kl adds one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Distributions of a place and a width: Normal, LogNormal, HalfNormal, Laplace, Cauchy, Gumbel, Uniform."""
+"""Distributions with a location and a scale: Normal, LogNormal, HalfNormal, Laplace, Cauchy, Gumbel, Uniform."""
 
 from __future__ import annotations
 

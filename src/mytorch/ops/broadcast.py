@@ -1,4 +1,4 @@
-"""What operands of different shapes and dtypes do to each other and to their gradients."""
+"""Operands of different shapes and dtypes: what they are cast to, and how their gradients are summed back."""
 
 from __future__ import annotations
 

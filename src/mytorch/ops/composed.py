@@ -170,14 +170,14 @@ def _quantiles(input: Tensor, q: Any, dim: int | None, keepdim: bool, interpolat
     high = np.minimum(low + 1, np.maximum(counted - 1, 0))
     share = np.full_like(at, 0.5) * (at != low) if interpolation == "midpoint" else at - low
     a, b = (ordered.gather(-1, Tensor(np.ascontiguousarray(np.broadcast_to(i, at.shape)))) for i in (low, high))
-    found = a.lerp(b, Tensor(share.astype(input._array.dtype)))
+    quantiles = a.lerp(b, Tensor(share.astype(input._array.dtype)))
     if not skip_nan:
-        found = found.masked_fill(Tensor(np.broadcast_to(missing > 0, at.shape)), float("nan"))
-    found = found.movedim(-1, 0)  # (q, ...)
+        quantiles = quantiles.masked_fill(Tensor(np.broadcast_to(missing > 0, at.shape)), float("nan"))
+    quantiles = quantiles.movedim(-1, 0)  # (q, ...)
     if keepdim and rank:
         shape = [len(at.reshape(-1, at.shape[-1])[0])] + [1] * rank
-        found = reshape(found, shape) if dim is None else found.unsqueeze(axis_of(dim, rank) + 1)
-    return found if wanted.ndim else found[0]
+        quantiles = reshape(quantiles, shape) if dim is None else quantiles.unsqueeze(axis_of(dim, rank) + 1)
+    return quantiles if wanted.ndim else quantiles[0]
 
 
 @numpy_names

@@ -1,4 +1,4 @@
-"""Elements taken from places named by an index tensor."""
+"""Elements read from the places that an index tensor names."""
 
 from __future__ import annotations
 

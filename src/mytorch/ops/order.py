@@ -260,11 +260,11 @@ def searchsorted(
         a = np.take_along_axis(a, sorter._array, -1)
     end: Any = "right" if right or side == "right" else "left"
     if a.ndim <= 1:
-        found = np.searchsorted(a.reshape(-1), where, end)
+        places = np.searchsorted(a.reshape(-1), where, end)
     else:
         rows = zip(a.reshape(-1, a.shape[-1]), where.reshape(-1, where.shape[-1])) if where.size else ()
-        found = np.array([np.searchsorted(row, value, end) for row, value in rows]).reshape(where.shape)
-    return Tensor(np.asarray(found, np.int32 if out_int32 else np.int64))
+        places = np.array([np.searchsorted(row, value, end) for row, value in rows]).reshape(where.shape)
+    return Tensor(np.asarray(places, np.int32 if out_int32 else np.int64))
 
 
 def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:

@@ -1,4 +1,4 @@
-"""Elements put to places named by an index tensor, along one dimension or through all."""
+"""Elements written to the places that an index tensor names, along one dimension or through all."""
 
 from __future__ import annotations
 

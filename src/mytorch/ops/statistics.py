@@ -1,4 +1,4 @@
-"""Variance, norms, products and other summaries, built on the plain reductions or with a gradient of their own."""
+"""Variance, norms, products and other summaries, built on the plain reductions or with a backward of their own."""
 
 from __future__ import annotations
 

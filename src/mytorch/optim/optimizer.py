@@ -1,4 +1,4 @@
-"""Optimizer: parameter groups, state and the loop over parameters; methods add the update of one."""
+"""Optimizer: parameter groups, state and the loop over parameters; subclasses add the update of one parameter."""
 
 from __future__ import annotations
 

@@ -95,8 +95,8 @@ def moved(planes: np.ndarray, matrix: np.ndarray, mode: str, fill: float, size: 
     if mode == "nearest":
         column, row = np.floor(old_x).astype(int), np.floor(old_y).astype(int)
         inside = (column >= 0) & (column < width) & (row >= 0) & (row < height)
-        found = planes[..., row.clip(0, height - 1), column.clip(0, width - 1)]
-        return np.where(inside, found, np.asarray(fill, planes.dtype)).astype(planes.dtype)
+        colours = planes[..., row.clip(0, height - 1), column.clip(0, width - 1)]
+        return np.where(inside, colours, np.asarray(fill, planes.dtype)).astype(planes.dtype)
     inside = (old_x >= 0) & (old_x < width) & (old_y >= 0) & (old_y < height)
     left, top = np.floor(old_x - 0.5).astype(int), np.floor(old_y - 0.5).astype(int)
     dx, dy = old_x - 0.5 - left, old_y - 0.5 - top

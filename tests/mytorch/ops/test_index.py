@@ -73,7 +73,7 @@ def index_of_3d(draw):
     return tuple(key)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(key=index_of_3d(), layout=layouts)
 def test_any_index(key, layout):
     check(lambda t, a: a[key], (2, 3, 2), layout=layout, dtype="float64")

@@ -17,10 +17,11 @@ def shapes(model):
     return {name: tuple(value.shape) for name, value in model.state_dict().items()}
 
 
-@pytest.mark.parametrize("name", ["resnet34", "resnet50", "resnext50_32x4d", "vgg11_bn", *SMALL])
+@pytest.mark.parametrize("name", ["resnext50_32x4d", "vgg11_bn", *SMALL])
 def test_state_dicts_have_torchvisions_names_and_shapes(name):
     ours = getattr(models, name)(num_classes=10)
-    theirs = getattr(torchvision.models, name)(num_classes=10)
+    with torch.device("meta"):  # shapes without values
+        theirs = getattr(torchvision.models, name)(num_classes=10)
     assert shapes(ours) == shapes(theirs)
 
 

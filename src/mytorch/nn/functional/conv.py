@@ -64,14 +64,14 @@ def _windows(x: np.ndarray, window: Window, rows: range, columns: int, groups: i
         wide[:, :, :, j] = image[:, :, :, j * dw : j * dw + (columns - 1) * sw + 1 : sw]
     group, row, _, cell, _, number = wide.strides
     shape = (groups, len(rows), kh, c // groups * kw, columns * n)
-    seen = np.lib.stride_tricks.as_strided(wide, shape, (group, row * sh, row * dh, cell, number), writeable=False)
-    return seen.reshape(groups, len(rows), kh * shape[3], columns * n)  # still a view, unless rows are dilated
+    patches = np.lib.stride_tricks.as_strided(wide, shape, (group, row * sh, row * dh, cell, number), writeable=False)
+    return patches.reshape(groups, len(rows), kh * shape[3], columns * n)  # still a view, unless rows are dilated
 
 
-def _side_by_side(seen: np.ndarray) -> np.ndarray:
+def _side_by_side(patches: np.ndarray) -> np.ndarray:
     """(groups, rows, cells, columns) -> (groups, cells, rows*columns), a copy."""
-    groups, rows, cells, columns = seen.shape
-    return seen.transpose(0, 2, 1, 3).reshape(groups, cells, rows * columns)
+    groups, rows, cells, columns = patches.shape
+    return patches.transpose(0, 2, 1, 3).reshape(groups, cells, rows * columns)
 
 
 def correlate(x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None, window: Window, groups: int) -> np.ndarray:
@@ -82,12 +82,12 @@ def correlate(x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None, window
 
     def some_rows(piece: slice) -> None:
         for rows in _blocks(piece, weight[0, :, 0].size * groups * wo * n):
-            seen = _windows(x, window, rows, wo, groups)
+            patches = _windows(x, window, rows, wo, groups)
             if wo * n < _NARROW:
                 part = flat[:, :, rows.start * wo * n : rows.stop * wo * n]
-                np.matmul(cells[:, 0], _side_by_side(seen), out=part)
+                np.matmul(cells[:, 0], _side_by_side(patches), out=part)
             else:
-                np.matmul(cells, seen, out=_by_row(out, rows, groups))
+                np.matmul(cells, patches, out=_by_row(out, rows, groups))
             if bias is not None:
                 out[:, rows.start : rows.stop] += bias[:, None, None, None]
 
@@ -136,8 +136,8 @@ def correlate_weight(g: np.ndarray, x: np.ndarray, shape: tuple[int, ...], windo
     flat = g.reshape(groups, o // groups, ho * wo * n)
     if ho * wo * n < o // groups and c * kh * kw * groups * ho * wo * n < 2 * _BLOCK:
         # A small image and many kernels: unfold it once, and let each thread sum for some kernels.
-        seen = _windows(x, window, range(ho), wo, groups).reshape(groups, ho, kh, c, kw, wo * n)
-        columns = seen.transpose(0, 3, 2, 4, 1, 5).reshape(groups, c * kh * kw, ho * wo * n)
+        patches = _windows(x, window, range(ho), wo, groups).reshape(groups, ho, kh, c, kw, wo * n)
+        columns = patches.transpose(0, 3, 2, 4, 1, 5).reshape(groups, c * kh * kw, ho * wo * n)
         result = np.empty((groups, o // groups, c * kh * kw), g.dtype)
 
         def some_kernels(piece: slice) -> None:
@@ -149,12 +149,12 @@ def correlate_weight(g: np.ndarray, x: np.ndarray, shape: tuple[int, ...], windo
     def some_rows(piece: slice) -> np.ndarray:
         total = np.zeros((groups, o // groups, kh * c * kw), g.dtype)
         for rows in _blocks(piece, c * kw * groups * wo * n):
-            seen = _windows(x, window, rows, wo, groups)
+            patches = _windows(x, window, rows, wo, groups)
             if wo * n < _NARROW:
                 part = flat[:, :, rows.start * wo * n : rows.stop * wo * n]
-                total += np.matmul(part, _side_by_side(seen).transpose(0, 2, 1))
+                total += np.matmul(part, _side_by_side(patches).transpose(0, 2, 1))
             else:
-                total += np.matmul(_by_row(g, rows, groups), seen.transpose(0, 1, 3, 2)).sum(1)
+                total += np.matmul(_by_row(g, rows, groups), patches.transpose(0, 1, 3, 2)).sum(1)
         return total
 
     first, *others = in_pieces(some_rows, ho, g.size * c * kh * kw)

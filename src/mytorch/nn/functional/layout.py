@@ -57,12 +57,12 @@ def numbers(value: Any, count: int) -> Any:
     """torch's int-or-several-ints arguments, for `count` dimensions."""
     if isinstance(value, int | np.integer):
         return (int(value),) * count
-    found = tuple(int(v) for v in value)
-    if len(found) == 1:
-        return found * count
-    if len(found) != count:
-        raise RuntimeError(f"expected an int or {count} ints, but got {found}")
-    return found
+    sizes = tuple(int(v) for v in value)
+    if len(sizes) == 1:
+        return sizes * count
+    if len(sizes) != count:
+        raise RuntimeError(f"expected an int or {count} ints, but got {sizes}")
+    return sizes
 
 
 class Window(NamedTuple):

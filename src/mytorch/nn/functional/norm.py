@@ -1,4 +1,4 @@
-"""Batch, layer and group norm: shift and scale rows of a matrix to mean 0 and variance 1, and the way back.
+"""Batch, layer and group norm: shift and scale rows of a matrix to mean 0 and variance 1.
 
 Rows are channels for batch norm and samples for the others. Sums over rows are BLAS products; the variance
 is taken after subtracting the mean, since E[x²] - E[x]² loses all digits when the mean is large.
@@ -32,7 +32,7 @@ def _by_rows(work: Callable[[slice], None], rows: np.ndarray) -> None:
         for start in range(piece.start, piece.stop, step):
             work(slice(start, min(start + step, piece.stop)))
 
-    in_pieces(several, count, PASS // 2 * rows.size)  # the passes are many and short: threads wait for the interpreter
+    in_pieces(several, count, PASS * rows.size)  # many short steps gain little from a second thread
 
 
 def _standardise(

@@ -1,4 +1,4 @@
-"""Pooling over one and three dimensions, adaptive maxima, and the way back from maxima."""
+"""Pooling over one and three dimensions, adaptive and fractional maxima, and max unpooling."""
 
 from __future__ import annotations
 
@@ -138,8 +138,8 @@ def max_pool3d(
         return values
     places = Tensor(np.arange(math.prod(volume.size), dtype=np.float64).reshape(1, *volume.size))
     indices = volume.windows(places, -1.0)._array.astype(np.int64)  # (1, Do, Ho, Wo, cells)
-    found = np.take_along_axis(np.broadcast_to(indices, (*at.shape, indices.shape[-1])), at._array[..., None], -1)
-    return values, Tensor(found[..., 0])
+    winners = np.take_along_axis(np.broadcast_to(indices, (*at.shape, indices.shape[-1])), at._array[..., None], -1)
+    return values, Tensor(winners[..., 0])
 
 
 def avg_pool3d(
@@ -301,10 +301,10 @@ def _fractional(
         .gather(-1, Tensor(indices.reshape(*lead, math.prod(out))))
         .reshape(indices.shape)
     )
-    found = Tensor(indices)
+    winners = Tensor(indices)
     if input.ndim == rank + 1:
-        values, found = values.squeeze(0), found.squeeze(0)
-    return (values, found) if return_indices else values
+        values, winners = values.squeeze(0), winners.squeeze(0)
+    return (values, winners) if return_indices else values
 
 
 def _starts(sample: float, size: int, out: int, kernel: int) -> list[int]:

@@ -1,4 +1,4 @@
-"""Resizing: every mode is a matrix for each dimension, out of which place how much of each input pixel is shown."""
+"""Resizing: every mode is one matrix per dimension: how much each input pixel adds to each output pixel."""
 
 from __future__ import annotations
 

@@ -173,8 +173,8 @@ class Module(Traversal, State, Conversion):
         object.__delattr__(self, name)
 
     def __dir__(self) -> list[str]:
-        found = {*dir(type(self)), *vars(self), *self._parameters, *self._buffers, *self._modules}
-        return sorted(name for name in found if name.isidentifier())
+        names = {*dir(type(self)), *vars(self), *self._parameters, *self._buffers, *self._modules}
+        return sorted(name for name in names if name.isidentifier())
 
     def _check_name(self, name: str, kind: str, table: dict) -> None:
         if not isinstance(name, str):

@@ -1,4 +1,4 @@
-"""DistributedSampler: each of several processes takes its share of a data set. It needs no processes to be right."""
+"""DistributedSampler: each of several processes takes its share of a data set. It only computes indices."""
 
 from __future__ import annotations
 

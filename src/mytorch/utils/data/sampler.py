@@ -134,15 +134,15 @@ class BatchSampler(Sampler[list[int]]):
 
     def arrays(self) -> Iterator[np.ndarray]:
         """The same batches as index arrays, where the sampler can give its order in pieces."""
-        kept = np.empty(0, np.int64)
+        leftover = np.empty(0, np.int64)
         for part in self.sampler.parts():  # type: ignore[attr-defined]
-            order = np.concatenate([kept, part]) if len(kept) else part
+            order = np.concatenate([leftover, part]) if len(leftover) else part
             whole = len(order) - len(order) % self.batch_size
             for start in range(0, whole, self.batch_size):
                 yield order[start : start + self.batch_size]
-            kept = order[whole:]
-        if len(kept) and not self.drop_last:
-            yield kept
+            leftover = order[whole:]
+        if len(leftover) and not self.drop_last:
+            yield leftover
 
     def __len__(self) -> int:
         count = len(self.sampler)  # type: ignore[arg-type]
