@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -115,14 +116,19 @@ def test_ctrl_c_ends_all_processes_and_says_how_to_resume(tmp_path):
 
 
 def test_the_command_of_the_page(tmp_path):
-    """docs/scale.md: torchrun on one node, with two processes and a small model."""
+    """docs/scale.md: torchrun on two nodes, which are this machine, with one process each and a small model."""
     lines = (Path(__file__).parents[4] / "docs/scale.md").read_text().splitlines()
-    (line,) = (line.partition("#")[0] for line in lines if line.startswith("torchrun --nproc-per-node 4"))
-    smaller = {"4": "2", "resnet18": "mlp", "cifar10": "digits"}
+    (line,) = (line.partition("#")[0] for line in lines if line.startswith("torchrun --nnodes 2"))
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        here = f"127.0.0.1:{free.getsockname()[1]}"
+    smaller = {"4": "1", "HOST:29500": here, "resnet18": "mlp"}
     words = [smaller.get(word, word) for word in line.split()[1:]]
-    small = f"--standalone {' '.join(words)} --limit 40 --lr 1e-3 --epochs 1 --runs {tmp_path}".split()
-    done = subprocess.run([sys.executable, "-m", "torch.distributed.run", *small], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr[-3000:]
+    start = [sys.executable, "-m", "torch.distributed.run", "--local-addr", "127.0.0.1", *words]
+    small = f"--limit 40 --lr 1e-3 --epochs 1 --runs {tmp_path}".split()
+    nodes = [subprocess.Popen([*start, *small], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+             for _ in range(2)]  # fmt: skip
+    errors = [node.communicate()[1][-3000:] for node in nodes]
+    assert [node.returncode for node in nodes] == [0, 0], errors
     (run,) = map(api.load_run, tmp_path.iterdir())
     assert run.finished
     assert run.record.read_json("environment.json", {})["ddp"]["processes"] == 2
