@@ -100,7 +100,8 @@ def measure(axis: str, size: int, root: Path) -> dict[str, float]:
     (run,) = (folder / "runs").iterdir()
     events = [json.loads(line) for line in (run / "events.jsonl").read_text().splitlines()]
     seconds = {event["stage"]: event["seconds"] for event in events if event["event"] == "stage"}
-    begins = {event["what"]: event["time"] for event in reversed(events) if event["event"] == "begin"}
+    begun = [event for event in events if event["event"] == "begin" and "trial" not in event]
+    begins = {event["what"]: event["time"] for event in reversed(begun)}
     epochs = [event for event in events if event["event"] == "epoch" and "trial" not in event]
     end = next(event["time"] for event in events if event.get("stage") == "evaluate")
     picture = folder / "one.png"

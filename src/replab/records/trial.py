@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 
@@ -20,4 +20,5 @@ class Trial:
     reason: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
+        """Not asdict(), which copies each value deeply: a search writes all its trials after each of them."""
+        return {**vars(self), "params": dict(self.params), "losses": list(self.losses)}

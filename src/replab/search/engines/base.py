@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -94,7 +94,8 @@ class Job:
         return f"trial {self.number + 1}"
 
     def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
+        earlier = tuple(trial.to_dict() for trial in self.earlier)
+        return {**vars(self), "params": dict(self.params), "earlier": earlier}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Job:
