@@ -19,7 +19,7 @@ from .dtypes import Size, device, dtype, finfo, get_default_dtype, iinfo, set_de
 from .printing import set_printoptions
 from .random import Generator, default_generator
 from .threads import get_num_threads, set_num_threads
-from . import nn, sparse, utils, version
+from . import nn, sparse, storage, utils, version
 from .legacy import (
     BoolTensor,
     ByteTensor,
@@ -36,6 +36,7 @@ from .legacy import (
 from . import more_names  # after everything it names
 
 from .sparse import sparse_coo_tensor
+from .storage import UntypedStorage
 from .version import __version__
 
 # torch.float32, torch.int64 and so on; torch.float, torch.int and torch.bool are dtypes too

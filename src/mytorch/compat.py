@@ -25,8 +25,20 @@ from .absent import module as absent_module
 # Torch's modules that have the same name below mytorch.
 _SAME = (
     *("accelerator", "amp", "autograd", "backends", "cuda", "cuda.amp", "distributed", "distributions", "fft", "func"),
-    *("hub", "jit", "linalg", "multiprocessing", "profiler", "random", "signal", "sparse", "special", "version"),
-    *("nn", "nn.functional", "nn.init", "nn.modules", "nn.parallel", "nn.parameter", "nn.utils"),
+    *(
+        "hub",
+        "jit",
+        "linalg",
+        "multiprocessing",
+        "profiler",
+        "random",
+        "signal",
+        "sparse",
+        "special",
+        "storage",
+        "version",
+    ),
+    *("nn", "nn.attention", "nn.functional", "nn.init", "nn.modules", "nn.parallel", "nn.parameter", "nn.utils"),
     *("nn.utils.parametrize", "nn.utils.rnn"),
     *(f"nn.modules.{name}" for name in ("activation", "container", "conv", "dropout", "linear", "loss", "module")),
     *(f"nn.modules.{name}" for name in ("normalization", "padding", "pooling", "rnn", "transformer", "utils")),

@@ -1,6 +1,7 @@
 """What a Tensor is and says: attributes, conversion, printing, copies, errors."""
 
 import copy
+import importlib
 import math
 import pickle
 
@@ -231,3 +232,21 @@ def test_numpy_functions_of_tensors(t):
 def test_norms_of_linalg():
     check(lambda t, a: (t.linalg.norm(a), t.linalg.vector_norm(a, 3, dim=1), t.linalg.norm(a, dim=1, ord=1)), (3, 4))
     check(lambda t, a: [t.linalg.norm(a, ord) for ord in (1, 2, -1, "nuc", float("inf"))], (3, 4))
+
+
+@BOTH
+def test_views_share_a_storage(t):
+    x = t.zeros(3, 4)
+    memory = x.untyped_storage()
+    assert (memory.nbytes(), len(memory)) == (48, 48)
+    assert x[1].t().untyped_storage().data_ptr() == memory.data_ptr() == x.data_ptr()
+    assert x.clone().untyped_storage().data_ptr() != memory.data_ptr()
+
+
+@BOTH
+def test_settings_without_effect_in_one_process(t):
+    model = t.nn.Sequential(t.nn.Conv2d(2, 3, 1), t.nn.ReLU())
+    assert t.nn.SyncBatchNorm.convert_sync_batchnorm(model) is model
+    attention = importlib.import_module(f"{t.__name__}.nn.attention")
+    with attention.sdpa_kernel(attention.SDPBackend.MATH):
+        assert t.nn.functional.scaled_dot_product_attention(*t.ones(3, 1, 2, 4)).shape == (1, 2, 4)

@@ -25,6 +25,7 @@ __all__ = [
     "LayerNorm",
     "LocalResponseNorm",
     "RMSNorm",
+    "SyncBatchNorm",
 ]
 
 
@@ -111,6 +112,17 @@ class BatchNorm2d(_BatchNorm):
 
 class BatchNorm3d(_BatchNorm):
     ranks = (5,)
+
+
+class SyncBatchNorm(_BatchNorm):
+    """Batch norm over the batches of all processes. There is one, so it is batch norm over its batch."""
+
+    ranks = (2, 3, 4, 5)
+
+    @classmethod
+    def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Module:
+        """The model itself: in one process its BatchNorm layers already see the whole batch."""
+        return module
 
 
 class _InstanceNorm(_NormBase):
