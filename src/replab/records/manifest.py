@@ -6,6 +6,7 @@ a kill or a power cut falls, a whole file has one of its last line's two hashes,
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 from collections.abc import Mapping
@@ -60,9 +61,13 @@ class Manifest:
         self._entries, self.damaged_lines = {}, []
         lines = data.split(b"\n")
         self._lines, self._torn = len(lines), bool(lines.pop())
-        for number, line in enumerate(lines, 1):
+        rows: list[Any] = lines
+        with contextlib.suppress(ValueError, RecursionError):
+            together = json.loads(b"[%s]" % b",".join(lines))  # faster than one by one, where all are whole
+            rows = together if len(together) == len(lines) else lines
+        for number, line in enumerate(rows, 1):
             try:
-                row = json.loads(line)
+                row = json.loads(line) if isinstance(line, bytes) else line
                 name, entry = row["file"], Entry(row["sha256"], row["was"], row.get("size"))
                 if not _inside(name) or not all(isinstance(value, str | None) for value in entry[:2]):
                     raise ValueError

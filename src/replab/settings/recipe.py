@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import tomllib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -225,7 +224,7 @@ class Recipe:
 
     def described(self, without: Collection[str] = ()) -> list[tuple[str, str]]:
         """(label, value) of every setting that is not at its default, for reports; `without` these keys."""
-        pairs = changed(self, Recipe())
+        pairs = changed(self, _protocol(""))
         return [(s.label, s.text(value)) for s, value in pairs if value is not None and s.key not in without]
 
     def changed(self) -> list[tuple[Setting, Any]]:
@@ -240,7 +239,7 @@ class Recipe:
         """`where` names the file in what is refused."""
         with recipe_file.valid_toml(where):
             try:
-                return cls.from_dict(tomllib.loads(text))
+                return cls.from_dict(recipe_file.loads(text))
             except ReplabError as error:
                 line = recipe_file.line_of(text, str(error), {s.flag: s.key for s in all_settings()})
                 raise (RecipeError(f"{where}{line}: {error}") if where else error) from None
@@ -249,7 +248,7 @@ class Recipe:
     def from_dict(cls, values: Mapping[str, Any]) -> Recipe:
         """Of any format; what an older one leaves to a protocol it names is that protocol's."""
         settings, protocol = recipe_file.as_of_today(values)
-        return (cls.of_protocol(protocol) if protocol else cls()).replace(**settings)
+        return (cls.of_protocol(protocol) if protocol else _protocol("")).replace(**settings)
 
     @classmethod
     def of_protocol(cls, name: str) -> Recipe:
@@ -274,6 +273,9 @@ def value_of(recipe: Recipe, declared: Setting) -> Any:
 
 @cache
 def _protocol(name: str) -> Recipe:
+    """Without a name every setting is at its default."""
+    if not name:
+        return Recipe()
     return Recipe.from_toml(protocols.text(name), name)
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import re
+import tomllib
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +35,45 @@ def valid_toml(where: str = "") -> Iterator[None]:
         raise RecipeError(f"{where or 'the recipe'} is not valid TOML: it is nested too deeply") from None
     except ValueError as error:  # TOML's own, and numbers of thousands of digits
         raise RecipeError(f"{where or 'the recipe'} is not valid TOML: {error}") from None
+
+
+def loads(text: str) -> dict[str, Any]:
+    """What tomllib.loads gives. Statements are parsed once per process: the recipes of a thousand runs share most."""
+    try:
+        return _by_statements(text)
+    except ValueError:  # no plain list of statements and tables: the parser decides, and says what is wrong
+        return tomllib.loads(text)
+
+
+def _by_statements(text: str) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    table, lines = values, iter(text.split("\n"))
+    for line in lines:
+        if line.startswith("["):
+            name = line[1:-1]
+            if not (line.endswith("]") and name.isidentifier()) or name in values:
+                raise ValueError(line)
+            table = values[name] = {}
+        elif line.strip():
+            if line.endswith("["):  # an array over several lines, as tomli_w writes them
+                while not line.endswith("\n]"):
+                    if (more := next(lines, None)) is None:
+                        raise ValueError(line)
+                    line += f"\n{more}"
+            key, value = _statement(line)
+            if key in table:
+                raise ValueError(line)
+            table[key] = list(value) if isinstance(value, list) else value
+    return values
+
+
+@lru_cache(maxsize=4096)
+def _statement(text: str) -> tuple[str, Any]:
+    """KEY = VALUE, of a value without parts that could be changed."""
+    ((key, value),) = tomllib.loads(text).items()
+    if isinstance(value, dict) or (isinstance(value, list) and any(isinstance(one, (list, dict)) for one in value)):
+        raise ValueError(text)
+    return key, value
 
 
 def dumps(values: Mapping[str, Any]) -> str:

@@ -201,6 +201,6 @@ def _complete(f: dataclasses.Field[Any], hint: Any, table: str) -> Setting:
 def read_fields(instance: Any, settings: Mapping[str, Setting]) -> None:
     """Bring every field to its setting's type; refuse what is out of bounds. A default is in order as it is."""
     for name, declared in settings.items():
-        value = getattr(instance, name)
-        if value is not declared.default:
+        value, default = getattr(instance, name), declared.default
+        if value is not default and (type(value) is not type(default) or value != default or isinstance(value, dict)):
             object.__setattr__(instance, name, declared.read(value))

@@ -1,5 +1,6 @@
 """Recipes: to TOML and back, old files, rules between settings, and every way to get a file wrong."""
 
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ from example_settings import recipes
 from hypothesis import given, settings
 
 from replab.errors import RecipeError, ReplabError
+from replab.settings import recipe_file
 from replab.settings.recipe import Recipe, derive_seed
 from replab.settings.recipe_file import FORMAT
 from replab.settings.search import Search
@@ -187,3 +189,36 @@ def test_a_bad_value_is_found_by_its_line(tmp_path, toml, line):
     (tmp_path / "bad.toml").write_text(toml)
     with pytest.raises(ReplabError, match=rf"bad\.toml.*line {line}\b"):
         Recipe.read(tmp_path / "bad.toml")
+
+
+TOMLS = sorted(Path(__file__).parents[3].glob("src/replab/**/*.toml"))
+TOMLS += sorted((Path(__file__).parents[1] / "fixtures").rglob("*.toml"))
+
+
+@pytest.mark.parametrize("path", TOMLS, ids=lambda path: path.name)
+def test_a_file_parsed_by_statements_is_what_toml_means(path):
+    assert recipe_file.loads(path.read_text()) == tomllib.loads(path.read_text())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a = 1\na = 2", "[t]\n[t]", "a.b = 1\na.c = 2", "[a]\nb = 1\n[a.c]\nd = 2", 'a = """\nb = 1\n"""',
+        "a = [\n1,\n2,\n]", "a = [\n  [1],\n]", "a = [\n1,", "a", "a = ", "[[t]]\na = 1", "a = {b = 1}",
+        "# only\n", "", "a = 1 # [", "a = '''\n]\n'''", "a = [\n]\n]", '"a b" = 1', "a = 1979-05-27", "  a = 1",
+        "a = [1,\n2]", "[t]\na=1\n[ t ]\n", "a = 1\nb = [ # [\n]", "a = 1\rb = 2", "a = 1\r\nb = 2\r\n",
+        "t = 1\n[t]", "a = '\u2028'\nb = 2",
+    ],
+)  # fmt: skip
+def test_odd_files_mean_what_toml_means(text):
+    def either(parse):
+        try:
+            return parse(text)
+        except ValueError as error:
+            return str(error)
+
+    first = either(recipe_file.loads)
+    assert first == either(tomllib.loads)
+    if isinstance(first, dict) and isinstance(first.get("a"), list):
+        first["a"].append("changed")  # what is parsed once is nobody's to change
+    assert either(recipe_file.loads) == either(tomllib.loads)
