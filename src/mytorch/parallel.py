@@ -60,6 +60,18 @@ def in_pieces(work: Callable[[slice], Any], count: int, cost: int) -> list[Any]:
         set_num_threads(threads)
 
 
+def side_by_side(first: Callable[[], Any], second: Callable[[], Any], cost: int) -> tuple[Any, Any]:
+    """(first(), second()), two pieces of work of about that cost each: on two threads, one for each."""
+    if cost < WORTH or get_num_threads() != 2:
+        return first(), second()
+    set_num_threads(1)
+    try:
+        other = _pool().submit(contextvars.copy_context().run, second)
+        return first(), other.result()
+    finally:
+        set_num_threads(2)
+
+
 def without_blas_threads() -> None:
     """From now on, products of all sizes are done in pieces."""
     global _blas_threads

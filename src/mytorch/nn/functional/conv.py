@@ -14,7 +14,7 @@ import numpy as np
 
 from mytorch.autograd import needs, recomputed, record, spelled_out
 from mytorch.ops.shape import cat
-from mytorch.parallel import in_pieces, without_blas_threads
+from mytorch.parallel import in_pieces, side_by_side, without_blas_threads
 from mytorch.tensor import Tensor
 
 from . import winograd
@@ -203,18 +203,24 @@ def conv2d(
 
     def conv2d_backward(grad: np.ndarray, *_: np.ndarray) -> tuple[np.ndarray | None, ...]:
         g = batch_last(grad)
-        gx = gw = gb = None
-        if wants_x and cells is not None and top == bottom == left == right == 1:
-            gx = batch_first(winograd.correlate_input(g, cells))
-        elif wants_x:
-            gx = batch_first(correlate_input(g, w, window, groups, height, width, (top, bottom, left, right)))
-        if wants_w and cells is not None and winograd.pays_for_weight(g):
-            gw = winograd.correlate_weight(g, image)
-        elif wants_w:
-            gw = correlate_weight(g, image, w.shape, window, groups)
-        if wants_b:
-            gb = g.sum((1, 2, 3))
-        return gx, gw, gb
+
+        def for_input() -> np.ndarray | None:
+            if not wants_x:
+                return None
+            if cells is not None and top == bottom == left == right == 1:
+                return batch_first(winograd.correlate_input(g, cells))
+            return batch_first(correlate_input(g, w, window, groups, height, width, (top, bottom, left, right)))
+
+        def for_weight() -> np.ndarray | None:
+            if not wants_w:
+                return None
+            if cells is not None and winograd.pays_for_weight(g):
+                return winograd.correlate_weight(g, image)
+            return correlate_weight(g, image, w.shape, window, groups)
+
+        cost = g.size * w[0].size if wants_x and wants_w else 0
+        gx, gw = side_by_side(for_input, for_weight, cost)
+        return gx, gw, g.sum((1, 2, 3)) if wants_b else None
 
     parents = (input, weight) if bias is None else (input, weight, bias)
 
