@@ -156,6 +156,20 @@ def test_what_quick_ones_leave_is_for_those_after_them(tries, not_trained, tmp_p
     assert tries[2] == ("cnn", pytest.approx(24 - 0.3))
 
 
+def test_a_round_is_shared_by_what_a_whole_training_costs(tries, not_trained, tmp_path, monkeypatch):
+    """At most the winner's time: 36 of 60 seconds. A model that needs more is seen at a smaller part of its epochs."""
+    costs = {"mlp": 4.0, "cnn": 36.0, "resnet9": 80.0}
+    monkeypatch.setattr(
+        entry, "measured",
+        lambda recipe, images, budget: {"step": 0.01, "image": 0.0, "seconds": 0.0,
+                                        **entry.admitted(costs[recipe.model], budget)},
+    )  # fmt: skip
+    monkeypatch.setitem(GOOD, "resnet9", 0.1)
+    race.best("digits", 60.0, models=list(costs), runs=tmp_path, events=Events())
+    whole = 24 - 0.3
+    assert dict(tries) == pytest.approx({"mlp": whole * 4 / 76, "cnn": whole * 36 / 76, "resnet9": whole * 36 / 76})
+
+
 def test_another_race_is_refused_its_folder(not_trained, tmp_path):
     race.best("digits", 60.0, models=["mlp"], runs=tmp_path, events=Events())
     with pytest.raises(RunError, match="holds a race of other models or by older rules"):

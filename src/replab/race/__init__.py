@@ -1,10 +1,11 @@
 """Which model is best for these images within a time: successive halving over the zoo's classifiers.
 
-Who could not be trained in the time that the winner has does not enter. Every entrant of a round has the same seconds,
-counted before from its measured cost per step, and what quick ones leave of theirs; it is judged on the same validation
-images, by accuracy and loss, and the better half goes on. In the last round a training that leaves time is repeated on
-other splits: its number then rests on more images. The winner is trained by the default protocol in the time that is
-left. What has been done is kept in race.json: the same command continues it.
+Who could not be trained in the time that the winner has does not enter. The time of a round is shared by what a whole
+training of each costs, at most the winner's time: so all are seen at the same part of what they would get, and what one
+leaves is for those after it. They are judged on the same validation images, by accuracy and loss, and the better half
+goes on. In the last round a training that leaves time is repeated on other splits: its number then rests on more
+images. The winner is trained by the default protocol in the time that is left. What has been done is kept in race.json:
+the same command continues it.
 """
 
 from __future__ import annotations
@@ -100,16 +101,17 @@ def run_rounds(state: State, recipes: dict[str, Recipe], keep: Callable[[], None
         if len(state["rounds"]) <= number:
             racing = [name for name, entrant in state["entrants"].items() if not entrant["out"]]
             racing.sort(key=lambda name: state["entrants"][name]["whole"])
-            seconds = each_has(state, len(racing))
+            seconds = length_of(state, len(racing))
             state["rounds"].append({"models": racing, "seconds": seconds, "used": 0.0, "order": None})
         round_ = state["rounds"][number]
-        count = len(round_["models"])
+        count, most = len(round_["models"]), (1 - SHARE) * state["budget"]
+        costs = [min(state["entrants"][name]["whole"], most) + 1e-9 for name in round_["models"]]
         for place, name in enumerate(round_["models"]):
             entrant, began = state["entrants"][name], perf_counter()
             if entrant["out"] or len(entrant["rounds"]) > number:
                 continue  # done before it was interrupted
-            left = count * round_["seconds"] - round_["used"]  # what quick ones did not need is for those after them
-            seconds = max(left / (count - place), round_["seconds"] / 2)
+            left = max(round_["seconds"] - round_["used"], 0.1 * round_["seconds"])
+            seconds = left * costs[place] / sum(costs[place:])
             splits = SPLITS if rounds_of(count) == 1 else 1
             try:
                 entrant["rounds"].append(compete(recipes[name], images, split, entrant, seconds, splits))
@@ -152,12 +154,11 @@ def ranked(results: dict[str, dict[str, Any]]) -> list[str]:
     return sorted(results, key=lambda name: (places[name], -results[name]["accuracy"]))
 
 
-def each_has(state: State, racing: int) -> float:
-    """Seconds of one entrant in the next round: what is left of the race's, in equal rounds and a longer last one."""
+def length_of(state: State, racing: int) -> float:
+    """Seconds of the next round: what is left of the race's, in equal rounds and a longer last one."""
     rounds = rounds_of(racing)
     left = max(SHARE * state["budget"] - state["spent"], 0.1 * state["budget"])
-    length = left * (LAST if rounds == 1 else 1.0) / (rounds - 1 + LAST)
-    return length / max(1, racing)
+    return left * (LAST if rounds == 1 else 1.0) / (rounds - 1 + LAST)
 
 
 def rounds_of(entrants: int) -> int:

@@ -25,7 +25,7 @@ def write(folder: Path, state: State, run: Run) -> None:
         each = [f"{round_['accuracy']:.1%}" + splits(round_) for round_ in entrants[name]["rounds"]]
         each += [""] * (len(state["rounds"]) - len(each))
         rows.append((name, *each, "won" if name == state["winner"] else entrants[name]["out"]))
-    heads = [f"round {i + 1}, {duration(r['seconds'])} each" for i, r in enumerate(state["rounds"])]
+    heads = [f"round {i + 1}, {duration(r['seconds'])}" for i, r in enumerate(state["rounds"])]
     accuracy = run.metrics["accuracy"]
     parts = [
         f"# The best model for {Path(state['data']).name} in {duration(state['budget'])}",
