@@ -150,6 +150,7 @@ def replab(
 def main() -> None:
     """Errors that a user can fix are one line, with exit code 2; Ctrl-C and SIGTERM leave a run that can be resumed."""
     _in_use.paths.clear()  # of an earlier command in this process
+    sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115 (it was closed, as by >&-)
     warnings.showwarning = partial(show_warning, warnings.showwarning)
     try:
         with interruption.listening(how_to_resume):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 
-from replab import api, several
+from replab import api, files, several
 from replab.backends.backend import pick_device
 from replab.errors import ReplabError
 from replab.records.events import Events
@@ -126,7 +126,12 @@ def _begun(recipe: Recipe, runs: str | Path | None) -> Run | Record | None:
             same = record.recipe() == recipe
         except ReplabError:  # written by another version, or damaged: not this one
             continue
-        if same and (run := Run(record)).finished:
+        if same and (run := Run(record)).finished and not _cut_short(record):
             return run
         unfinished = record if same else unfinished
     return unfinished
+
+
+def _cut_short(record: Record) -> bool:
+    """Whether its report was, by a kill: resuming the run finishes it and removes what was left."""
+    return not record.has("report.md") or any(record.folder.rglob(f"*{files.TEMPORARY}"))

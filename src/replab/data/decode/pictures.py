@@ -12,6 +12,7 @@ import numpy as np
 
 # Formats that decode in-process. Not PIL's whole list: EPS, for one, hands the file to an outside program.
 FORMATS = ("PNG", "JPEG", "GIF", "BMP", "TIFF", "WEBP", "PPM")
+MOST_SIDE = 65_535  # as in a JPEG: of a picture of millions of rows each row costs more than its pixels
 MOST_PIXELS = 64_000_000  # larger pictures are refused before they are decoded
 GRAY_MODES = {"1", "L", "LA", "La", "I", "I;16", "I;16B", "I;16L", "I;16N"}
 TURNED = (2, 3, 4, 5, 6, 7, 8)
@@ -96,6 +97,8 @@ def _open(data: bytes) -> Any:
         raise Unreadable(f"more than {MOST_PIXELS:,} pixels") from None
     except Exception as error:
         raise Unreadable(f"truncated or damaged: {_one_line(error)}") from None
+    if max(picture.size) > MOST_SIDE:
+        raise Unreadable(f"{picture.width}x{picture.height} pixels; neither side may have more than {MOST_SIDE:,}")
     if picture.width * picture.height > MOST_PIXELS:
         raise Unreadable(f"{picture.width}x{picture.height} pixels, more than {MOST_PIXELS:,}")
     if picture.mode == "F" or (picture.mode == "I" and picture.format == "TIFF"):

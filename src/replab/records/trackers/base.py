@@ -51,10 +51,10 @@ def following(names: Iterable[str], folder: Path, recipe: dict[str, Any], events
         yield
         finished = True
     finally:
-        metrics = json.loads((folder / "metrics.json").read_text(encoding="utf-8")) if finished else None
         for name, one in trackers:
             events.remove(one)
             with _dropped_if_it_fails(name, events):
+                metrics = json.loads((folder / "metrics.json").read_text(encoding="utf-8")) if finished else None
                 getattr(one, "end", lambda metrics: None)(metrics)
 
 
