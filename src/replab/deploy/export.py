@@ -153,10 +153,10 @@ def reference(run: Run, deployed: Deployed) -> tuple[dict[str, np.ndarray], np.n
     if deployed.output == "probabilities":
         index, pixels = examples.of_the_size(run.record)
         on_cpu = run.record.read_json("environment.json", {}).get("device") == "cpu"
-        if len(index) and on_cpu:
+        if len(index) and on_cpu and run.chosen.precision != "bfloat16":
             kept = log_softmax(run.predictions["logits"][index].astype(np.float64))
             return {"images": pixels}, np.exp(kept), "test images"
-        if len(index):  # of a GPU, in another precision: the model itself is asked again
+        if len(index):  # in another precision: the model itself is asked again, in float32
             return {"images": pixels}, outputs(deployed, images=pixels), "test images"
     drawn = dict(zip(deployed.inputs, (part.numpy() for part in deployed.example(DRAWN, run.chosen.seed))))
     return drawn, outputs(deployed, **drawn), "drawn images"
