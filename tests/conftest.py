@@ -19,9 +19,13 @@ settings.register_profile("explore", print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeat"))
 
 
+LONGEST = ("test_readme.py", "test_ray.py", "test_start.py", "test_engines.py", "test_ddp.py", "test_packs.py")
+
+
 def pytest_collection_modifyitems(items):
-    """The pages take longest: first, so that no worker is left with them at the end."""
-    items.sort(key=lambda item: item.path.name != "test_readme.py")
+    """What takes longest comes first, so that no worker is left with it at the end."""
+    order = {name: place for place, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: order.get(item.path.name, len(order)))
 
 
 def pytest_terminal_summary(terminalreporter):

@@ -29,8 +29,10 @@ def _by_rows(work: Callable[[slice], None], rows: np.ndarray) -> None:
     step = max(1, _BLOCK // max(size, 1))
 
     def several(piece: slice) -> None:
-        for start in range(piece.start, piece.stop, step):
-            work(slice(start, min(start + step, piece.stop)))
+        # OpenBLAS may look at what lies behind a short row, and report that it was no number
+        with np.errstate(all="ignore"):
+            for start in range(piece.start, piece.stop, step):
+                work(slice(start, min(start + step, piece.stop)))
 
     in_pieces(several, count, PASS * rows.size)  # many short steps gain little from a second thread
 
