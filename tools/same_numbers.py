@@ -168,8 +168,8 @@ def in_file(old: Path, new: Path) -> list[str]:
 def difference(old: Any, new: Any) -> str:
     """Where two values first differ. Floats are compared as Python reads them, which loses no bit."""
     if isinstance(old, dict) and isinstance(new, dict):
-        if odd := sorted(old.keys() ^ new.keys()):
-            return f" has {', '.join(odd)} only in the {'old' if odd[0] in old else 'new'} one"
+        if gone := sorted(old.keys() - new.keys()):  # what a later version keeps in addition is no other number
+            return f" has {', '.join(gone)} only in the old one"
         return next((f" {k}{line}" for k in old if (line := difference(old[k], new[k]))), "")
     if isinstance(old, list) and isinstance(new, list):
         if len(old) != len(new):
