@@ -19,7 +19,7 @@ settings.register_profile("explore", print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeat"))
 
 
-LONGEST = ("test_readme.py", "test_ray.py", "test_start.py", "test_engines.py", "test_ddp.py", "test_packs.py")
+LONGEST = ("test_readme.py", "test_start.py")
 
 
 def pytest_collection_modifyitems(items):
