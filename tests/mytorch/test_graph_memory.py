@@ -95,7 +95,8 @@ def test_memory_does_not_grow_with_steps():
         step()
     grown = tracemalloc.get_traced_memory()[0] - before
     tracemalloc.stop()
-    assert grown < 20_000, f"{grown} bytes more after 50 steps; one gradient has 40,000"
+    # Other threads of this process may allocate meanwhile; one gradient kept per step would be 2,000,000.
+    assert grown < 400_000, f"{grown} bytes more after 50 steps; one gradient has 40,000"
 
 
 def test_a_long_chain_can_be_dropped():
