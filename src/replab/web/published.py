@@ -12,4 +12,5 @@ from replab.web.ledger import ledger
 def page(results: Path) -> str:
     script, css = assets.joined("ledger.js"), assets.style()
     template = assets.environment(TEMPLATES).get_template("published.html")
-    return str(template.render(script=script, css=css, policy=assets.policy(script, css), **ledger(results)))
+    head = {"title": "Ledger", "css": css, "policy": assets.policy(script, css)}
+    return str(template.render(**head, script=script, **ledger(results)))
