@@ -2,7 +2,8 @@
 
 A few bytes can take for ever. ((x, x), (x, x)) built of one shared x takes 2**depth steps to hash; one long number,
 used as a key again and again, is hashed anew each time; a text is copied at every call; one opcode claims a memo of
-2**31 places. So every value has a weight, about its bytes / 64 with all that it holds counted each time, and what the
+2**31 places; a class whose name has 100,000 letters keeps torch busy for minutes with its error message. So names are
+short, every value has a weight, about its bytes / 64 with all that it holds counted each time, and what the
 opcodes take from the stack may together weigh no more than a budget that grows with the file.
 """
 
@@ -16,10 +17,12 @@ BUDGET = 20_000_000
 HEAVIEST = 5_000_000  # one value: about 300 MB, or so many within one tuple
 MOST_MEMO = 2**24
 PER_UNIT = 64  # bytes
+LONGEST_NAME = 1000  # of a class or function with its module
 
 _MARK = object()
 _UNHASHABLE = {"APPEND", "APPENDS", "SETITEM", "SETITEMS", "ADDITEMS", "BUILD"}  # leave a container as light as it was
 _GET = {"GET", "BINGET", "LONG_BINGET"}
+_NAMES = {"GLOBAL", "INST"}
 _PUT = {"PUT", "BINPUT", "LONG_BINPUT", "MEMOIZE"}
 
 
@@ -55,6 +58,9 @@ def check(file: IO[bytes]) -> None:
             taken = _take(stack, opcode)
             weight = sum(taken)
             left -= weight
+            named = _bytes(arg) if name in _NAMES else PER_UNIT * weight if name == "STACK_GLOBAL" else 0
+            if named > LONGEST_NAME:
+                raise TooCostly(f"a name of a pickle may have {LONGEST_NAME:,} letters, but one here has more")
             if name == "DUP":
                 made = [weight, weight]
             elif name in _UNHASHABLE:

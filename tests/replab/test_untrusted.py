@@ -156,8 +156,10 @@ def bomb(depth=40):
         b"\x80\x02}r\xff\xff\xff\x7f.",
         b"\x80\x02\x8d" + b"\xff" * 7 + b"\x7fabc.",
         b"\x80\x02" + b"K\x010" * 10_000,
+        b"\x80\x02c" + b"m" * 20_000 + b"\nname\n.",
+        b"\x80\x04\x8c\x01mX\x20\x4e\x00\x00" + b"n" * 20_000 + b"\x93.",
     ],
-    ids=["hash bomb", "giant memo", "giant text", "endless"],
+    ids=["hash bomb", "giant memo", "giant text", "endless", "long name of a module", "long name in a module"],
 )
 def test_pickles_that_would_take_for_ever(refuses, tmp_path, data, monkeypatch):
     import mytorch
