@@ -65,6 +65,11 @@ def append(path: Path, data: bytes, *, sync: bool = False) -> None:
             os.fsync(file.fileno())
 
 
+def version(facts: os.stat_result) -> tuple[int, int, int]:
+    """Another when a file was written in between: (time, size, inode)."""
+    return facts.st_mtime_ns, facts.st_size, facts.st_ino
+
+
 def special(path: str | Path) -> str:
     """What a path that can be neither listed nor read is: `a pipe`, `a device`, `a socket`; else nothing."""
     try:

@@ -41,7 +41,7 @@ def write(
         announced.update(hashes)
 
     announced: dict[str, str | None] = {}
-    text = "".join(json.dumps(row) + "\n" for row in rows)
+    text = record.lines[ROWS].follow(rows).text()
     try:
         with record.writing(), files.replacing(path, make_room) as file:
             save({"epoch": len(rows), "rows": text, **state}, file)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
 
 from replab import files
-from replab.errors import RunError
+from replab.errors import FileError, RunError
+from replab.records.lines import Lines, as_it_is
 from replab.records.manifest import Manifest, digest_of, most
 
 WHOLE, NUMBER, TEXT, TABLE = "a whole number", "a number", "text", "a table"
@@ -45,6 +46,7 @@ class RunFolder:
         self.folder = folder
         self.manifest = Manifest(folder)
         self._locked = False
+        self.lines: defaultdict[str, Lines] = defaultdict(Lines)  # of the files of rows that this process writes
 
     @property
     def id(self) -> str:
@@ -114,8 +116,8 @@ class RunFolder:
             except (OSError, MemoryError) as error:
                 reason = getattr(error, "strerror", None) or error or "it does not fit into memory"
                 raise RunError(f"run {self.id}: {name} cannot be read ({reason})") from None
-            if self.manifest.whole(name, hashlib.sha256(data).hexdigest()):
-                return data
+            if (kept := self.manifest.kept(name, data)) is not None:
+                return kept
         raise self._damaged(name)
 
     def checked(self, name: str) -> Path:
@@ -167,8 +169,22 @@ class RunFolder:
         if fault := misfit(value, FORMS.get(name, {})):
             raise RunError(f"run {self.id}: {name} is not replab's: {fault}; run again")
 
-    def write_lines(self, name: str, rows: list[Any]) -> None:
-        self.write_text(name, "".join(json.dumps(row) + "\n" for row in rows))
+    def write_lines(self, name: str, rows: Sequence[Any], plain: Callable[[Any], Any] = as_it_is) -> None:
+        """All rows; those that this process has written there already are not written again. `plain`: one for JSON."""
+        path, lines = self.path(name), self.lines[name].follow(rows, plain)
+        with self.writing():
+            if (new := lines.to_append(path)) is None:
+                self.write_text(name, lines.text())
+            elif new:
+                digest, sizes = lines.after(new)
+                self.manifest.announce({name: digest}, sizes)
+                try:
+                    files.append(path, new, sync=True)
+                except OSError as error:
+                    raise FileError(f"cannot write {path}: {files.reason(error, self.folder)}") from None
+                self.manifest.done({name: digest})
+            lines.written(path)
+        self.lines[name] = lines
 
     def read_lines(self, name: str) -> list[Any]:
         if not self.has(name):

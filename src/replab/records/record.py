@@ -103,16 +103,15 @@ class Record(RunFolder):
     def _recipe(self, name: str) -> Recipe:
         """Parsed once, as long as the file stays the same."""
         try:
-            stat = self.path(name).stat()
-            version = (stat.st_mtime_ns, stat.st_size, stat.st_ino)
+            version = files.version(self.path(name).stat())
         except OSError:
             version = None  # reading it says what is wrong
         if version is None or self._recipes.get(name, (None,))[0] != version:
             self._recipes[name] = (version, Recipe.from_toml(self.read_text(name), f"run {self.id}: {name}"))
         return self._recipes[name][1]
 
-    def write_trials(self, trials: list[Trial]) -> None:
-        self.write_lines("study.jsonl", [t.to_dict() for t in trials])
+    def write_trials(self, trials: Sequence[Trial]) -> None:
+        self.write_lines("study.jsonl", trials, Trial.to_dict)
 
     def trials(self) -> list[Trial]:
         try:

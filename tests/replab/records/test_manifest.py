@@ -1,5 +1,6 @@
 """The manifest: wherever a kill or a power cut falls, whole files are known as whole and damaged ones as damaged."""
 
+import errno
 import itertools
 import json
 import os
@@ -7,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from replab.errors import RunError
+from replab import files
+from replab.errors import FileError, RunError
 from replab.records import checkpoint
 from replab.records.manifest import NAME, Manifest
 from replab.records.record import Record
@@ -176,6 +178,85 @@ def test_the_power_cut_at_every_step(record, tmp_path, monkeypatch):
             sound(folder)
             seen += 1
     assert seen > 50
+
+
+def grown(record, count=3):
+    """epochs.jsonl as a training leaves it: the first row written, the others appended."""
+    rows = []
+    for epoch in range(1, count + 1):
+        rows.append({"epoch": epoch})
+        record.write_lines("epochs.jsonl", rows)
+    return rows
+
+
+def test_rows_are_appended_and_hashed_once(record, monkeypatch):
+    with record.lock():
+        rows, inode = grown(record), record.path("epochs.jsonl").stat().st_ino
+        monkeypatch.setattr(Manifest, "_parse", None)  # its own lines need no reading
+        record.write_lines("epochs.jsonl", [*rows, {"epoch": 4}])
+        assert record.path("epochs.jsonl").stat().st_ino == inode
+        assert record.path("epochs.jsonl").read_text() == "".join(f'{{"epoch": {n}}}\n' for n in range(1, 5))
+        monkeypatch.undo()
+        assert len(record.read_lines("epochs.jsonl")) == len(Record(record.folder).read_lines("epochs.jsonl")) == 4
+    assert "size" not in record.manifest.entries()["epochs.jsonl"].line("epochs.jsonl")  # it has ended
+    assert verify(Record(record.folder)).problems == ()
+
+
+def test_an_append_cut_short_at_any_byte_is_no_damage(record):
+    with record.lock():
+        grown(record)
+        whole, lines = record.path("epochs.jsonl").read_bytes(), record.path(NAME).read_bytes()
+        for left in range(len(whole) + 1):
+            record.path("epochs.jsonl").write_bytes(whole[:left] + b"\0" * (len(whole) - left))  # room, and no content
+            other = Record(record.folder)
+            if left < whole.index(b'{"epoch": 3'):
+                with pytest.raises(RunError, match="is damaged"):
+                    other.read_lines("epochs.jsonl")
+            else:
+                assert len(other.read_lines("epochs.jsonl")) == (3 if left == len(whole) else 2)
+                assert verify(other).problems == ()
+        # the next process writes it anew; a kill before the rename leaves what was whole
+        record.path("epochs.jsonl").write_bytes(whole[:-3])
+        other = Record(record.folder)
+        other.manifest.announce({"epochs.jsonl": "0" * 64})
+        assert len(Record(record.folder).read_lines("epochs.jsonl")) == 2
+        other.manifest.settle()
+        assert len(Record(record.folder).read_lines("epochs.jsonl")) == 2
+        record.path(NAME).write_bytes(lines)
+
+
+def test_what_was_changed_meanwhile_is_written_anew(record):
+    with record.lock():
+        rows = grown(record)
+        for spoil in (lambda path: path.write_bytes(b"x"), lambda path: path.unlink()):
+            spoil(record.path("epochs.jsonl"))
+            rows.append({"epoch": len(rows) + 1})
+            record.write_lines("epochs.jsonl", rows)
+            assert len(Record(record.folder).read_lines("epochs.jsonl")) == len(rows)
+        record.write_lines("epochs.jsonl", [dict(row) for row in rows[:2]])  # not the rows of before
+        assert len(Record(record.folder).read_lines("epochs.jsonl")) == 2
+
+
+def test_a_disk_that_is_full_in_the_middle_of_a_row(record, monkeypatch):
+    with record.lock():
+        rows = grown(record)
+        append = files.append
+
+        def half(path, data, **more):
+            if path.name == NAME:
+                return append(path, data, **more)
+            append(path, data[: len(data) // 2])
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(files, "append", half)
+            with pytest.raises(FileError, match=r"cannot write .*epochs.jsonl: No space left .*; free some space"):
+                record.write_lines("epochs.jsonl", [*rows, {"epoch": 4}])
+        assert len(Record(record.folder).read_lines("epochs.jsonl")) == 3
+        rows.append({"epoch": 4})
+        record.write_lines("epochs.jsonl", rows)
+        assert len(Record(record.folder).read_lines("epochs.jsonl")) == 4
+    assert verify(Record(record.folder)).problems == ()
 
 
 def test_damage_is_noticed_by_every_reader(record):
