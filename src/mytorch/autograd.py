@@ -23,6 +23,7 @@ from .gradmode import enable_grad, inference_mode, is_grad_enabled, no_grad, set
 from .gradmode import state as mode
 from .graph import Node, Recomputed, edge_of, linear, needs, recomputed, record, record_view, replace_history
 from .naming import attach
+from .parallel import Later, backward_team
 from .tensor import Tensor
 
 __all__ = [
@@ -151,7 +152,7 @@ def _run(roots: list, keep: bool, wanted: dict, accumulate: bool) -> None:
         grads[edge] = np.asarray(grads[edge] + g._array) if edge in grads else g._array
     mode.run = _run_number()
     nodes, leading = _newest_first(roots, wanted)
-    with np.errstate(all="ignore"), no_grad():
+    with np.errstate(all="ignore"), no_grad(), backward_team():
         for node in nodes:
             g = grads.pop(node, None)
             if g is None:
@@ -173,11 +174,14 @@ def _run(roots: list, keep: bool, wanted: dict, accumulate: bool) -> None:
                 if edge is None or part is None:
                     continue
                 before = grads.get(edge)
+                if part.__class__ is Later and (before is not None or edge.__class__ is Node):
+                    part = part.result()  # of a leaf with no other gradient it is not needed before the end
                 if before is None:
                     grads[edge] = part
                 elif edge in own:
                     np.add(before, part, out=before)
                 else:
+                    before = before.result() if before.__class__ is Later else before
                     grads[edge] = total = before + part
                     if total.__class__ is ndarray:  # NumPy gives a number for 0-d sums, which has no place to add to
                         own.add(edge)
@@ -187,6 +191,7 @@ def _run(roots: list, keep: bool, wanted: dict, accumulate: bool) -> None:
             leaf, g = grads.popitem()
             if leaf.__class__ is Node:
                 continue  # nothing wanted lies behind it
+            g = g.result() if g.__class__ is Later else g
             if leaf._hooks or wanted:
                 g = _observe(leaf, Tensor(g), wanted)._array
             if accumulate:

@@ -7,69 +7,125 @@ each product in them uses one thread.
 For products that take about a millisecond, OpenBLAS's threads are faster than ours, because they stay awake for some
 30 ms to be ready for the next. But then they take the processor from pieces of a convolution. So from the first
 convolution on, products are done in pieces too.
+
+Halves are never quite equal, and between them one thread works alone. Half of a backward pass, the gradients of the
+kernels, is not needed before its end: that is left for `later`, and other threads do it whenever they have nothing
+more urgent.
 """
 
 from __future__ import annotations
 
 import contextvars
 import os
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import cache, partial
 from itertools import pairwise
 from typing import Any
+from weakref import WeakSet
 
 import numpy as np
 
 from .threads import get_num_threads, set_num_threads
 
 WORTH = 1 << 24  # multiplications (in a matrix product) that are worth a second thread
-PASS = 8  # reading and writing one number counts as this many of them
+PASS = 16  # reading and writing one number counts as this many of them
 SMALL = 1 << 18  # OpenBLAS itself uses one thread for less
 LARGE = 1 << 28  # from here on, pieces are faster than OpenBLAS's threads in any case
+WORTH_AWAKE = 1 << 23  # worth a second thread, if OpenBLAS's threads do not keep the processor
+UNFINISHED = 4  # at most so many things are left for later at a time
 BLOCK = 1 << 18  # numbers of each array that elementwise work does at a time
 
 _blas_threads = True
 
 
 @cache
-def _pool() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(max_workers=os.cpu_count(), thread_name_prefix="mytorch")
+def _pool(helpers: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(max_workers=helpers, thread_name_prefix="mytorch")
 
 
 os.register_at_fork(after_in_child=_pool.cache_clear)  # threads do not live on in a forked process
 
 
-def in_pieces(work: Callable[[slice], Any], count: int, cost: int) -> list[Any]:
-    """[work(piece), ...] for even pieces of range(count), as many as there are threads, at the same time.
+class _Team(threading.local):
+    """What a thread knows of its helpers. They themselves, and threads that have not asked for any, have none."""
 
-    Work that costs less than WORTH stays whole. Pieces must not write to the same memory.
-    """
-    threads = get_num_threads() if cost > SMALL else 1
-    if threads == 1:
-        return [work(slice(0, count))]
-    parts = max(1, min(threads, count)) if cost >= WORTH else 1
-    edges = [count * k // parts for k in range(parts + 1)]
-    pieces = [slice(a, b) for a, b in pairwise(edges)]
+    def __init__(self) -> None:
+        self.size = 0  # with the thread itself
+        self.promised: WeakSet[Later] = WeakSet()
+
+
+_team = _Team()
+
+
+class Later:
+    """Work that a helper does when it is free, or, if none was until the result is asked for, whoever asks."""
+
+    def __init__(self, work: Callable[[], Any]):
+        self._work: Callable[[], Any] | None = work
+        # NumPy keeps its error settings in the context, which threads do not inherit by themselves.
+        self._future = _pool(_team.size - 1).submit(contextvars.copy_context().run, self._do)
+
+    def _do(self) -> Any:
+        work, self._work = self._work, None  # what it needed is not kept together with the result
+        return work() if work is not None else None
+
+    def is_done(self) -> bool:
+        return self._future.done()
+
+    def result(self) -> Any:
+        return self._do() if self._future.cancel() else self._future.result()
+
+
+@contextmanager
+def team() -> Iterator[None]:
+    """In here, each matrix product uses one thread, and this thread has helpers for work in pieces and for later."""
+    threads = get_num_threads()
+    if threads == 1:  # this thread has its team already, is a helper, or shall be alone
+        yield
+        return
+    _team.size = threads
     set_num_threads(1)
     try:
-        # NumPy keeps its error settings in the context, which threads do not inherit by themselves.
-        others = [_pool().submit(contextvars.copy_context().run, work, piece) for piece in pieces[1:]]
-        return [work(pieces[0]), *(other.result() for other in others)]
+        yield
     finally:
+        _team.size = 0
         set_num_threads(threads)
 
 
-def side_by_side(first: Callable[[], Any], second: Callable[[], Any], cost: int) -> tuple[Any, Any]:
-    """(first(), second()), two pieces of work of about that cost each: on two threads, one for each."""
-    if cost < WORTH or get_num_threads() != 2:
-        return first(), second()
-    set_num_threads(1)
-    try:
-        other = _pool().submit(contextvars.copy_context().run, second)
-        return first(), other.result()
-    finally:
-        set_num_threads(2)
+def backward_team() -> AbstractContextManager[None]:
+    """A team for a whole backward pass, unless OpenBLAS's threads do the products."""
+    return nullcontext() if _blas_threads else team()
+
+
+def in_pieces(work: Callable[[slice], Any], count: int, cost: int) -> list[Any]:
+    """[work(piece), ...] for even pieces of range(count), as many as there are threads, at the same time.
+
+    Work that is not worth a second thread stays whole. Pieces must not write to the same memory.
+    """
+    threads = _team.size or get_num_threads() if cost > SMALL else 1
+    if threads == 1:
+        return [work(slice(0, count))]
+    parts = max(1, min(threads, count)) if cost >= (WORTH if _blas_threads else WORTH_AWAKE) else 1
+    edges = [count * k // parts for k in range(parts + 1)]
+    pieces = [slice(a, b) for a, b in pairwise(edges)]
+    with team():
+        others = [Later(partial(work, piece)) for piece in pieces[1:]]
+        return [work(pieces[0]), *(other.result() for other in others)]
+
+
+def later(work: Callable[[], Any], cost: int) -> Any:
+    """work(), or a Later for its result: for what nobody needs soon, so that no thread has to wait for another.
+
+    What is not done yet keeps its inputs in memory, so there is never much of it.
+    """
+    if _team.size < 2 or cost < WORTH or sum(not each.is_done() for each in _team.promised) >= UNFINISHED:
+        return work()
+    promise = Later(work)
+    _team.promised.add(promise)
+    return promise
 
 
 def without_blas_threads() -> None:

@@ -186,7 +186,7 @@ def for_pieces(work: Callable[..., Any], *arrays: np.ndarray) -> None:
     if len(parts) == 1:
         work(*arrays)
     else:
-        passes = 8  # an update reads and writes about this many numbers for each of a parameter
+        passes = 4  # an update reads and writes about this many numbers for each of a parameter
         in_pieces(lambda some: [work(*part) for part in parts[some]], len(parts), passes * PASS * arrays[0].size)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from mytorch.autograd import needs, recomputed, record, spelled_out
 from mytorch.ops.shape import cat
-from mytorch.parallel import in_pieces, side_by_side, without_blas_threads
+from mytorch.parallel import in_pieces, later, without_blas_threads
 from mytorch.tensor import Tensor
 
 from . import winograd
@@ -204,22 +204,19 @@ def conv2d(
     def conv2d_backward(grad: np.ndarray, *_: np.ndarray) -> tuple[np.ndarray | None, ...]:
         g = batch_last(grad)
 
-        def for_input() -> np.ndarray | None:
-            if not wants_x:
-                return None
+        def for_input() -> np.ndarray:
             if cells is not None and top == bottom == left == right == 1:
                 return batch_first(winograd.correlate_input(g, cells))
             return batch_first(correlate_input(g, w, window, groups, height, width, (top, bottom, left, right)))
 
-        def for_weight() -> np.ndarray | None:
-            if not wants_w:
-                return None
+        def for_weight() -> np.ndarray:
             if cells is not None and winograd.pays_for_weight(g):
                 return winograd.correlate_weight(g, image)
-            return correlate_weight(g, image, w.shape, window, groups)
+            return np.ascontiguousarray(correlate_weight(g, image, w.shape, window, groups))
 
-        cost = g.size * w[0].size if wants_x and wants_w else 0
-        gx, gw = side_by_side(for_input, for_weight, cost)
+        # The layer before waits for the input's gradient, nobody for the weight's.
+        gw = later(for_weight, g.size * w[0].size) if wants_w else None
+        gx = for_input() if wants_x else None
         return gx, gw, g.sum((1, 2, 3)) if wants_b else None
 
     parents = (input, weight) if bias is None else (input, weight, bias)

@@ -34,7 +34,7 @@ def _by_rows(work: Callable[[slice], None], rows: np.ndarray) -> None:
             for start in range(piece.start, piece.stop, step):
                 work(slice(start, min(start + step, piece.stop)))
 
-    in_pieces(several, count, PASS * rows.size)  # many short steps gain little from a second thread
+    in_pieces(several, count, 4 * PASS * rows.size)
 
 
 def _standardise(
