@@ -6,6 +6,7 @@ from pathlib import Path
 from replab.data.split import split_for_search
 from replab.records.events import Events
 from replab.search.engines.base import Job
+from replab.search.stopping import Standings
 from replab.search.work import Work
 from replab.settings.recipe import Recipe
 from replab.training.prepare import prepare
@@ -84,7 +85,7 @@ def keeps_the_contract(crew, expected):
     epochs = [(e.facts["trial"], e.facts["epoch"]) for e in heard if e.kind == "epoch"]
     assert sorted(epochs) == [(t.number, n + 1) for t in expected for n in range(len(t.losses))]
     # the same workers go on, and compare with what they are given
-    behind = [Job(9, JOBS[0].params, tuple(expected), most=1)]
+    behind = [Job(9, JOBS[0].params, Standings(expected).bars(), most=1)]
     (again,) = crew.run(behind, Events())
     assert again.result.losses == expected[0].losses[:1]
     assert list(crew.run([], Events())) == []

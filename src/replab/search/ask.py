@@ -1,4 +1,4 @@
-"""What to try next: Optuna's TPE, asked anew for each batch from what has been finished."""
+"""What to try next: Optuna's TPE, asked for each batch from what has been finished."""
 
 from __future__ import annotations
 
@@ -24,24 +24,71 @@ STATES = {
 
 
 def ask(recipe: Recipe, finished: Sequence[Trial]) -> list[Params]:
-    """The parameters of the next batch.
+    """The parameters of the next batch."""
+    return Suggester(recipe).suggest(finished)
 
-    Each ask is seeded by (seed, trials finished) and told every finished trial: no sampler's state is kept, so an
-    interrupted search asks the same again.
+
+class Suggester:
+    """Asks batch after batch.
+
+    Each ask is by a sampler of its own, seeded by (seed, trials finished), over a study that was told every finished
+    trial: an interrupted search asks the same again. The study is kept, because telling one all trials anew for each
+    batch is quadratic in their number.
     """
-    space = {key: distribution(what) for key, what in searched(recipe).items()}
-    if recipe.search.batch == 1:
-        return [dict(_study(recipe, space, finished).ask(dict(space)).params)]
-    return _batch(recipe, space, finished)
 
+    def __init__(self, recipe: Recipe):
+        self.recipe = recipe
+        self.space: Space = {key: distribution(what) for key, what in searched(recipe).items()}
+        self.study = optuna.create_study()
+        self.told = 0
+        self.open: list[optuna.Trial] = []  # asked for, and not yet told
 
-def _batch(recipe: Recipe, space: Space, finished: Sequence[Trial]) -> list[Params]:
-    """Quasi-random points at the start, then TPE's, which takes the trials of its own batch for bad ones."""
-    study, first = _study(recipe, space, finished), len(finished)
-    size = min(recipe.search.batch, wanted_trials(recipe) - first)
-    for params in quasi_random(recipe, first, min(first + size, startup_trials(recipe.search.trials))):
-        study.enqueue_trial(params)
-    return [dict(study.ask(dict(space)).params) for _ in range(size)]
+    def suggest(self, finished: Sequence[Trial]) -> list[Params]:
+        """Quasi-random points at the start, then TPE's, which takes the trials of its own batch for bad ones.
+
+        `finished` are the trials of the call before and what came of them. A batch of one is TPE's own from the start.
+        """
+        self._tell(finished)
+        batch, first = self.recipe.search.batch, len(finished)
+        self.study.sampler = self._sampler(first // batch)
+        size = 1 if batch == 1 else min(batch, wanted_trials(self.recipe) - first)
+        if batch > 1:
+            end = min(first + size, startup_trials(self.recipe.search.trials))
+            for params in quasi_random(self.recipe, first, end):
+                self.study.enqueue_trial(params)
+        self.open = [self.study.ask(dict(self.space)) for _ in range(size)]
+        return [dict(trial.params) for trial in self.open]
+
+    def _sampler(self, number: int) -> optuna.samplers.TPESampler:
+        search = self.recipe.search
+        return optuna.samplers.TPESampler(
+            n_startup_trials=startup_trials(search.trials) if search.batch == 1 else 1,  # a batch's start: quasi-random
+            multivariate=len(self.space) > 1,
+            constant_liar=search.batch > 1,
+            seed=derive_seed(self.recipe.seed, 4, number) % 2**32,
+        )
+
+    def _tell(self, finished: Sequence[Trial]) -> None:
+        """What is new. Where it is not what was asked for, as after an interruption, a study is told all of it."""
+        new = finished[self.told :]
+        if [trial.params for trial in new] == [trial.params for trial in self.open]:
+            for asked, trial in zip(self.open, new):
+                for epoch, loss in enumerate(trial.losses, 1):
+                    asked.report(loss, epoch)  # by which TPE ranks the pruned ones
+                self.study.tell(asked, trial.value if trial.state == "complete" else None, STATES[trial.state])
+        else:
+            self.study = optuna.create_study()
+            self.study.add_trials(self._frozen(trial) for trial in finished)
+        self.told, self.open = len(finished), []
+
+    def _frozen(self, trial: Trial) -> optuna.trial.FrozenTrial:
+        return optuna.trial.create_trial(
+            state=STATES[trial.state],
+            params=trial.params,
+            distributions=dict(self.space),
+            value=trial.value if trial.state == "complete" else None,
+            intermediate_values=dict(enumerate(trial.losses, 1)),
+        )
 
 
 def quasi_random(recipe: Recipe, first: int, end: int) -> list[Params]:
@@ -75,26 +122,3 @@ def distribution(what: Range | Choice) -> optuna.distributions.BaseDistribution:
 def startup_trials(trials: int) -> int:
     """Random trials before TPE models: enough to model from, and no more (20 of 20 would be a random search)."""
     return max(3, min(10, trials // 4))
-
-
-def _study(recipe: Recipe, space: Space, finished: Sequence[Trial]) -> optuna.Study:
-    """An in-memory study that has been told every finished trial, its sampler seeded by how many there are."""
-    batch = recipe.search.batch
-    sampler = optuna.samplers.TPESampler(
-        n_startup_trials=startup_trials(recipe.search.trials) if batch == 1 else 1,  # a batch's start is quasi-random
-        multivariate=len(space) > 1,
-        constant_liar=batch > 1,
-        seed=derive_seed(recipe.seed, 4, len(finished) // batch) % 2**32,
-    )
-    study = optuna.create_study(sampler=sampler)
-    for trial in finished:
-        study.add_trial(
-            optuna.trial.create_trial(
-                state=STATES[trial.state],
-                params=trial.params,
-                distributions=dict(space),
-                value=trial.value if trial.state == "complete" else None,
-                intermediate_values=dict(enumerate(trial.losses, 1)),  # by which TPE ranks the pruned ones
-            )
-        )
-    return study

@@ -39,7 +39,7 @@ def one_trial(recipe: Recipe, run_trial: RunTrial, job: Job, events: Events) -> 
     constant = job.epochs is None and recipe.schedule == "constant"
     patience = recipe.search.patience if constant else math.inf
     prunes = recipe.search.prune and constant
-    pruning = Pruning(job.earlier, job.params.get("lr", math.inf), epochs) if prunes else None
+    pruning = Pruning(job.bars, job.params.get("lr", math.inf), epochs) if prunes else None
     losses: list[float] = []
     best_epoch, error = 0, 0.0
     state, reason = "complete", ""

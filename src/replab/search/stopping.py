@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from bisect import insort
 from collections.abc import Iterable, Sequence
-from statistics import median
+from dataclasses import dataclass
+from itertools import accumulate
 
 from replab.records.trial import Trial
 
@@ -14,10 +16,48 @@ def fair_epochs(max_epochs: int) -> int:
     return max(5, max_epochs // 10)
 
 
-def behind_median(losses: list[float], others: Iterable[list[float]]) -> bool:
-    """Whether a trial's best loss is above the median best of the others that got as far, at the same epoch."""
-    bests = [min(other[: len(losses)]) for other in others if len(other) >= len(losses)]
-    return bool(bests) and min(losses) > median(bests)
+@dataclass(frozen=True)
+class Bars:
+    """What a trial is measured against, of all trials of earlier batches."""
+
+    medians: tuple[float, ...] = ()  # per epoch: the median of the best losses by then, of those that got as far
+    least: float = math.inf
+    rate: float = 0.0  # of the trial that has it
+
+    def behind(self, losses: Sequence[float]) -> bool:
+        """Whether a trial's best loss is above the median at the same epoch."""
+        return len(losses) <= len(self.medians) and min(losses) > self.medians[len(losses) - 1]
+
+
+NOTHING = Bars()
+
+
+class Standings:
+    """The bars after trial upon trial. Adding one costs its own epochs, however many there are."""
+
+    def __init__(self, trials: Iterable[Trial] = ()):
+        self.count, self.least = 0, (math.inf, 0.0)
+        self.bests: list[list[float]] = []  # per epoch, sorted
+        for trial in trials:
+            self.add(trial)
+
+    def add(self, trial: Trial) -> None:
+        reached = (math.inf if trial.value is None else trial.value, trial.params.get("lr", 0.0))
+        self.least = min(self.least, reached) if self.count else reached
+        self.count += 1
+        for place, best in enumerate(accumulate(trial.losses, min)):
+            if place == len(self.bests):
+                self.bests.append([])
+            insort(self.bests[place], best)
+
+    def bars(self) -> Bars:
+        return Bars(tuple(map(_middle, self.bests)), *self.least)
+
+
+def _middle(values: Sequence[float]) -> float:
+    """The median of sorted values."""
+    half = len(values) // 2
+    return values[half] if len(values) % 2 else (values[half - 1] + values[half]) / 2
 
 
 def on_course(losses: list[float], least: float, epochs: int) -> bool:
@@ -33,17 +73,13 @@ def on_course(losses: list[float], least: float, epochs: int) -> bool:
 class Pruning:
     """Ends a trial behind the median of the finished ones, unless its rate is smaller than the best and on course."""
 
-    def __init__(self, finished: Sequence[Trial], lr: float, epochs: int):
-        self.finished, self.epochs, self.begins = finished, epochs, fair_epochs(epochs)
-        self.least, best_rate = min(
-            ((math.inf if t.value is None else t.value, t.params.get("lr", 0.0)) for t in finished),
-            default=(math.inf, 0.0),
-        )
-        self.small = lr < best_rate
+    def __init__(self, bars: Bars, lr: float, epochs: int):
+        self.bars, self.epochs, self.begins = bars, epochs, fair_epochs(epochs)
+        self.small = lr < bars.rate
 
     def ends(self, losses: list[float]) -> bool:
         return (
             len(losses) >= self.begins
-            and behind_median(losses, (t.losses for t in self.finished))
-            and not (self.small and on_course(losses, self.least, self.epochs))
+            and self.bars.behind(losses)
+            and not (self.small and on_course(losses, self.bars.least, self.epochs))
         )

@@ -12,9 +12,10 @@ from typing import Any
 from replab.records.events import Events
 from replab.records.trial import Trial
 from replab.search.allowance import Allowance
-from replab.search.ask import ask
+from replab.search.ask import Suggester
 from replab.search.engines.base import Done, Engine, Job
 from replab.search.halving import next_round
+from replab.search.stopping import Standings
 from replab.settings.recipe import Recipe
 from replab.settings.searched import wanted_trials
 
@@ -39,19 +40,23 @@ def search(
     """
     told, total, events = list(finished), wanted_trials(recipe), events or Events()
     allowance, size = allowance or Allowance(), recipe.search.batch
+    suggester, standings = Suggester(recipe), Standings()
 
     def batch() -> Sequence[Job]:
         nonlocal asked
         first = len(told) - len(told) % size
-        earlier = tuple(told[:first])
+        earlier = told[:first]
         allowed, most = allowance.next_batch(earlier, min(size, total - first))
         if len(told) >= min(total, first + allowed):
             return ()
         if asked is None or asked["first"] != first:
-            asked = {"first": first, "params": ask(recipe, earlier)}
+            asked = {"first": first, "params": suggester.suggest(earlier)}
             if size > 1:
                 remember(asked)
-        jobs = [Job(first + place, params, earlier, most) for place, params in enumerate(asked["params"])]
+        for trial in earlier[standings.count :]:
+            standings.add(trial)
+        bars = standings.bars()
+        jobs = [Job(first + place, params, bars, most) for place, params in enumerate(asked["params"])]
         jobs = jobs[len(told) - first : allowed]
         return longest_first(jobs) if engine.count > 1 else jobs
 
@@ -60,7 +65,7 @@ def search(
         if following is None:
             return ()
         first, epochs, each = following
-        jobs = [Job(first + place, params, tuple(told[:first]), epochs=epochs) for place, params in enumerate(each)]
+        jobs = [Job(first + place, params, epochs=epochs) for place, params in enumerate(each)]
         return jobs[len(told) - first :]
 
     following = round_of_halving if recipe.search.method == "halving" else batch

@@ -7,10 +7,11 @@ import pytest
 
 from replab.records.events import Events
 from replab.records.trial import Trial
-from replab.search.ask import ask, quasi_random, startup_trials
+from replab.search.ask import Suggester, ask, quasi_random, startup_trials
 from replab.search.engines.base import Done
 from replab.search.engines.in_process import InProcess
 from replab.search.one_trial import Trials, one_trial
+from replab.search.stopping import Standings
 from replab.search.trials import search
 from replab.settings.recipe import Recipe
 from replab.settings.search import Search
@@ -66,7 +67,7 @@ def test_a_trial_is_compared_with_earlier_batches_only():
     found = trials(recipe, engine)
     for number, jobs in enumerate(engine.batches):
         for job in jobs:
-            assert list(job.earlier) == found[: 4 * number]
+            assert job.bars == Standings(found[: 4 * number]).bars()
         rates = [job.params["lr"] for job in jobs]
         assert rates == sorted(rates)  # side by side, those that learn slowly begin first
     assert {t.state for t in found[:4]} == {"complete"}  # the first have nothing to be behind
@@ -78,6 +79,26 @@ def test_the_size_of_a_batch_is_part_of_what_is_asked():
     assert len(ask(batches(), told)) == 4
     assert ask(batches(batch=2), told) != ask(batches(), told)[:2]
     assert len({params["lr"] for params in ask(batches(), told)}) == 4
+
+
+@pytest.mark.parametrize(
+    "space", [{}, {"weight_decay": [1e-5, 1e-2], "hidden": [4, 9], "activation": ["relu", "gelu"]}]
+)
+@pytest.mark.parametrize("batch", [1, 3, 4])
+def test_a_study_that_is_kept_asks_what_one_told_anew_asks(batch, space):
+    """Over complete, pruned and failed trials, batches that were cut short, and ones that were replaced."""
+    recipe, rng, told = batches(trials=33, batch=batch, space=space), random.Random(1), []
+    kept = Suggester(recipe)
+    while len(told) < 32:
+        asked = kept.suggest(told)
+        assert asked == ask(recipe, told)
+        if len(told) == 12:
+            asked = [{**params, "lr": 2e-4} for params in asked]  # as a resumed search may find them
+        for params in asked:
+            state = rng.choice(["complete", "complete", "pruned", "failed"])
+            losses = [rng.random() for _ in range(rng.randrange(1, 6))]
+            value = None if state == "failed" else min(losses)
+            told.append(Trial(len(told), params, state, value, 1, 0.0, losses))
 
 
 def test_an_interrupted_batch_is_finished_as_it_was_asked():

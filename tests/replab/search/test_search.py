@@ -1,7 +1,10 @@
 """The search: its split, its space, what it asks, and how a trial ends. No trial here trains unless it must."""
 
 import gc
+import json
 import math
+import random
+import statistics
 import weakref
 from pathlib import Path
 
@@ -22,7 +25,7 @@ from replab.search.decide import run_search
 from replab.search.engines.base import Job
 from replab.search.engines.in_process import InProcess
 from replab.search.one_trial import Trials, one_trial
-from replab.search.stopping import behind_median, on_course
+from replab.search.stopping import Bars, Standings, on_course
 from replab.search.trials import search
 from replab.settings.recipe import Recipe
 from replab.settings.search import Search
@@ -207,16 +210,34 @@ def test_a_small_rate_that_catches_up_is_not_pruned(lr, state):
     recipe = small(trials=2, max_epochs=50, patience=40, prune=True)
     told = [Trial(0, {"lr": 1e-3}, "complete", 0.51, 50, 0.0, [1.0 - 0.01 * e for e in range(50)])]
     rows = good_then([14.0 / e - 0.6 for e in range(1, 51)], before=0)
-    assert one_trial(recipe, rows, Job(1, {"lr": lr}, told), Events()).state == state
+    assert one_trial(recipe, rows, Job(1, {"lr": lr}, Standings(told).bars()), Events()).state == state
     too_slow = good_then([100.0 / e + 3 for e in range(1, 51)], before=0)
-    assert one_trial(recipe, too_slow, Job(1, {"lr": lr}, told), Events()).state == "pruned"
+    assert one_trial(recipe, too_slow, Job(1, {"lr": lr}, Standings(told).bars()), Events()).state == "pruned"
 
 
 def test_behind_the_median_by_hand():
     others = [[5.0, 3.0, 3.5], [5.0, 1.0, 9.0], [5.0, 2.0, 2.5], [0.1]]  # their best by epoch 3: 3, 1, 2
-    assert behind_median([9.0, 2.1, 4.0], others)
-    assert not behind_median([9.0, 2.0, 4.0], others)  # the best so far counts, not the last
-    assert not behind_median([9.0, 9.0, 9.0, 9.0], others)  # nobody got as far
+    bars = Standings(Trial(n, {"lr": 1.0}, "complete", min(each), losses=each) for n, each in enumerate(others)).bars()
+    assert bars.medians == (5.0, 2.0, 2.0)
+    assert bars.behind([9.0, 2.1, 4.0])
+    assert not bars.behind([9.0, 2.0, 4.0])  # the best so far counts, not the last
+    assert not bars.behind([9.0, 9.0, 9.0, 9.0])  # nobody got as far
+    assert Bars(**json.loads(json.dumps(vars(Bars())))) == Bars(medians=[])  # as workers hear of it
+
+
+def test_standings_are_those_of_all_trials_at_once():
+    rng, told = random.Random(0), []
+    for number in range(30):
+        losses = [rng.random() for _ in range(rng.randrange(12))]
+        value = min(losses) if losses and rng.random() < 0.8 else None
+        told.append(Trial(number, {"lr": rng.random()}, "complete", value, losses=losses))
+        bars = Standings(told).bars()
+        assert (bars.least, bars.rate) == min(
+            (t.value if t.value is not None else math.inf, t.params["lr"]) for t in told
+        )
+        for epoch in range(1, 12):
+            bests = [min(t.losses[:epoch]) for t in told if len(t.losses) >= epoch]
+            assert list(bars.medians[epoch - 1 : epoch]) == ([statistics.median(bests)] if bests else [])
 
 
 def test_on_course_by_hand():

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple, Protocol
 
 from replab.errors import RecipeError, RunError
 from replab.records.events import Events
-from replab.records.trial import Trial
 from replab.registry import Kind
+from replab.search.stopping import NOTHING, Bars
 
 engine = Kind("engine", "replab.search.engines", "engine", "known: {names}")
 
@@ -85,7 +85,7 @@ class Job:
 
     number: int
     params: dict[str, Any]
-    earlier: tuple[Trial, ...] = ()
+    bars: Bars = NOTHING  # of the trials of earlier batches
     most: int | None = None  # epochs that a budget pays for
     epochs: int | None = None  # of its schedule, where it is shorter than the training's; then its last loss counts
 
@@ -94,12 +94,11 @@ class Job:
         return f"trial {self.number + 1}"
 
     def to_dict(self) -> dict[str, Any]:
-        earlier = tuple(trial.to_dict() for trial in self.earlier)
-        return {**vars(self), "params": dict(self.params), "earlier": earlier}
+        return {**vars(self), "params": dict(self.params), "bars": vars(self.bars)}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Job:
-        return cls(**{**values, "earlier": tuple(Trial(**trial) for trial in values["earlier"])})
+        return cls(**{**values, "bars": Bars(**values["bars"])})
 
 
 class Done(NamedTuple):
