@@ -121,7 +121,7 @@ def prepare(
         parts |= allowed_parts(wanted, record, trust, given=[name for name, key in own if key in given])
     from replab.training import prepare as preparing
 
-    experiment = preparing.prepare(wanted, named, _images(data, wanted), parts)
+    experiment = preparing.prepare(wanted, named, _images(data, wanted), parts, trust=trust)
     wanted = experiment.recipe
     if fast:  # a task may have settled what was left open
         asked = preflight.given({**settings, **({} if trials is None else {"search": {"trials": trials}})})

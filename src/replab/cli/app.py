@@ -115,18 +115,21 @@ DdpOption = Annotated[
     ),
 ]
 TrustOption = Annotated[
-    bool, typer.Option("--trust", help="run the code in the folder of the run, after showing its path and hash")
+    bool,
+    typer.Option(
+        "--trust", help="go on with what is shown: code in the folder of a run, or weights without a known SHA-256"
+    ),
 ]
 
 
 def asked(trust: bool) -> Callable[[str], bool]:
-    """Show which code of a run folder would run; the answer is --trust, or that of the person at the terminal."""
+    """Show what is to be trusted; the answer is --trust, or that of the person at the terminal."""
 
     def answer(what: str) -> bool:
         if trust:
             print(what, file=sys.stderr)
             return True
-        return sys.stdin.isatty() and sys.stderr.isatty() and typer.confirm(f"{what}. Run it?", err=True)
+        return sys.stdin.isatty() and sys.stderr.isatty() and typer.confirm(f"{what}. Trust it?", err=True)
 
     return answer
 

@@ -1,6 +1,7 @@
 """Whether a run may bring code: a file of the user's is imported only where this user named it, or trusted its text.
 
-One rule for models, losses, optimizers, schedules, augmentations and metrics.
+One rule for models, losses, optimizers, schedules, augmentations and metrics. Published weights whose hash is not
+known are remembered here too: models.pretrained.hashes.
 
 What a run folder says about itself proves nothing: its recipe, its hashes and its files come from whoever made it. So
 what was trusted is remembered in the user's own configuration, by the text's SHA-256: the functions that were named in
@@ -22,7 +23,7 @@ from replab.errors import FileError, ModelError
 from replab.records.record import Record
 from replab.settings.own_parts import is_file, kept_as, own_parts
 
-Trust = bool | Callable[[str], bool]  # whether to run such code, or a function that shows what it is and asks
+Trust = bool | Callable[[str], bool]  # whether to go on with such a thing, or a function that shows it and asks
 Notice = Callable[[str], None]
 KEPT = "model_file.txt"  # a run's own copy of its model's text; settings.own_parts names those of other parts
 
@@ -105,6 +106,11 @@ def remember(mark: str, function: str, path: Path | None = None) -> None:
             entry["functions"] = sorted({*entry["functions"], function})
             entry["paths"] = sorted({*entry["paths"], *([str(path)] if path else [])})
             files.write_atomic(store, (json.dumps(texts, indent=1) + "\n").encode())
+
+
+def remembered(function: str) -> str:
+    """The SHA-256 under which this user trusted what has this name; empty where it is not known."""
+    return next((mark for mark, entry in _read().items() if function in entry["functions"]), "")
 
 
 def digest(text: str) -> str:

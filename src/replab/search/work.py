@@ -117,7 +117,7 @@ def received(sent: Mapping[str, Any]) -> Work:
     task = tasks.make(recipe, train.spec, backend.lib, source.function, own)
     initial = None
     if recipe.pretrained or recipe.weights:
-        initial = weights.read(recipe.weights or backbones.fetched(source.name))
+        initial = weights.read(recipe.weights or backbones.fetched(source.name, sent["weights_sha256"]))
         if initial.sha256 != sent["weights_sha256"]:
             raise ModelError(f"{initial.origin} is not the file that the search began with; start a new run")
     data = Dataset(sent["data"], train, validation, sent["fingerprint"])

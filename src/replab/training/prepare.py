@@ -48,16 +48,21 @@ def prepare(
     parts: Mapping[str, Any] | None = None,
     *,
     reopened: bool = False,
+    trust: Trust = False,
+    weights_sha256: str = "",
 ) -> Experiment:
     """Everything a run needs, checked. `data`: the images themselves, where the recipe cannot load them by name.
 
     `parts`: own parts of the recipe by name, as functions or as the files to take them from. `reopened`: of a run that
-    is there, made when rules may have been fewer.
+    is there, made when rules may have been fewer. `trust`: whether published weights are taken whose whole SHA-256 is
+    not known. `weights_sha256`: that of the file which the process has that shares its work.
     """
     recipe = heads.settle(recipe)
     backend = backends.get(recipe.backend, recipe.precision)
     device = backends.pick_device(recipe.device, recipe.backend)
     source = loader.find(model if model is not None else recipe.model, backend)
+    if recipe.pretrained:  # asked before the images are read, downloaded when all else is right
+        weights_sha256 = weights_sha256 or backbones.accepted(source.name, trust)
     own = own_parts.load(recipe, backend, parts or {})
     data = images_of(recipe) if data is None else data
     task = tasks.make(recipe, data.spec, backend.lib, source.function, own)
@@ -71,7 +76,7 @@ def prepare(
     check_space(recipe, loader.parameters(source))
     initial = None
     if recipe.pretrained or recipe.weights:
-        initial = weights.read(recipe.weights or backbones.fetched(source.name))
+        initial = weights.read(recipe.weights or backbones.fetched(source.name, weights_sha256))
         if recipe.normalise == "backbone" and initial.normalise:
             recipe = recipe.replace(normalise=initial.normalise)
     return _tried(Experiment(recipe, data, source, backend, device, task, initial=initial, own=own))
@@ -222,7 +227,7 @@ def reopen(
     recipe = recipe if training else without_own_parts(recipe).replace(metric=())
     named = allowed(recipe.model, record, trust, notice) if model is None else model
     own = {**allowed_parts(recipe, record, trust, notice, parts or {}), **(parts or {})}
-    experiment = prepare(recipe, named, data, own, reopened=True)
+    experiment = prepare(recipe, named, data, own, reopened=True, trust=trust)
     initial = experiment.initial
     if initial is not None and seen.get("weights_sha256") not in (None, initial.sha256):
         raise RunError(f"{initial.origin} is not the file run {record.id} began with; start a new run")

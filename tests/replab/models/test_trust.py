@@ -197,7 +197,7 @@ def test_the_person_at_the_terminal_is_asked(gift, replab, monkeypatch):
         monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
         monkeypatch.setattr("typer.confirm", lambda text, err, a=answer: asked.append(text) or a)  # noqa: B023
         assert replab("resume", gift, "-q")[0] == code
-        assert asked[0].endswith("Run it?")
+        assert asked[0].endswith("Trust it?")
 
 
 def test_trusting_from_python(gift, tmp_path):

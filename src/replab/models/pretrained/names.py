@@ -29,7 +29,7 @@ def weights_folder() -> Path:
 def check_reachable(model: str) -> None:
     """Refuse weights of torchvision's that are neither in the cache nor to be downloaded from here."""
     name = "resnet18" if model == "resnet18" else torchvision_name(model)
-    if name is None or any(weights_folder().glob(f"{name}-*.pth")):
+    if name is None or (weights_folder() / file_of(name)).is_file():
         return
     if reason := reach.obstacle(HOST):
         raise ModelError(
@@ -39,9 +39,12 @@ def check_reachable(model: str) -> None:
 
 
 def file_of(name: str) -> str:
-    """The file of a model's weights, by torchvision's text: importing it takes seconds. The last one is its default."""
+    """The file of a model's default weights, by torchvision's text: importing it takes seconds."""
     spec = importlib.util.find_spec("torchvision")
     texts = sorted(Path(spec.origin).parent.glob("models/*.py")) if spec is not None and spec.origin else []
-    named = re.compile(rf"/({re.escape(name)}-[0-9a-f]{{8}}\.pth)")
-    found = [file for path in texts for file in named.findall(path.read_text(encoding="utf-8"))]
-    return found[-1] if found else f"{name}-….pth"
+    of_class = re.compile(rf"^class {re.escape(name)}_Weights\(.*?^    DEFAULT = (\w+)$", re.I | re.M | re.S)
+    for path in texts:
+        if found := of_class.search(path.read_text(encoding="utf-8")):
+            file = re.search(rf"^    {found[1]} = Weights\(.*?/([^/\"]+\.pth)\"", found[0], re.M | re.S)
+            return file[1] if file else f"{name}-….pth"
+    return f"{name}-….pth"

@@ -11,7 +11,9 @@ from torch import nn
 
 from replab.data.images import ImageSpec
 from replab.errors import ModelError, UnknownName
+from replab.models.pretrained import hashes
 from replab.models.pretrained.input_layer import Backbone, BehindInput, Input
+from replab.models.pretrained.weights import digest
 
 PREFIX = "timm:"
 FILE = "model.safetensors"  # of a model's repository on the Hugging Face hub
@@ -63,22 +65,36 @@ def backbone(model: str) -> Backbone:
     return Backbone(model, known.url or "", known.input_size[-1], tuple(known.mean), tuple(known.std))
 
 
-def fetched(model: str) -> Path:
-    """The file of its published weights: in the Hugging Face cache, or downloaded into it."""
+def published(model: str) -> str:
+    """Its published weights: REPOSITORY/FILE on the Hugging Face hub."""
     known = config(model)
     if not known.hf_hub_id:
         raise ModelError(f"timm publishes no weights for {model}; --weights PATH takes a file of them")
+    return f"{known.hf_hub_id}/{known.hf_hub_filename or FILE}"
+
+
+def fetched(model: str, sha256: str) -> Path:
+    """The file of its published weights: in the Hugging Face cache, or downloaded into it. It begins `sha256`."""
+    file = published(model)
+    repository, _, name = file.rpartition("/")
     from huggingface_hub import hf_hub_download
 
     try:
-        return Path(hf_hub_download(known.hf_hub_id, filename=known.hf_hub_filename or FILE))
+        path = Path(hf_hub_download(repository, filename=name))
     except Exception as error:  # no network, no such file, a full disk: each library below it has its own errors
         text = " ".join(str(error).split())[:120]
         raise ModelError(
-            f"{FILE} of {known.hf_hub_id} is not in the Hugging Face cache and cannot be downloaded"
-            f" ({type(error).__name__}: {text}); huggingface-cli download {known.hf_hub_id} {FILE} elsewhere, or give"
+            f"{name} of {repository} is not in the Hugging Face cache and cannot be downloaded"
+            f" ({type(error).__name__}: {text}); huggingface-cli download {repository} {name} elsewhere, or give"
             " --weights PATH"
         ) from None
+    whole = digest(path)
+    if not whole.startswith(sha256):
+        raise ModelError(
+            f"{file} is not the file that was trusted: its SHA-256 is {whole}, not {sha256}; --weights {path} takes it"
+        )
+    hashes.took(file, whole, sha256)
+    return path
 
 
 def _module(net: nn.Module, name: str) -> nn.Module | None:

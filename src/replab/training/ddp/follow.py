@@ -91,7 +91,7 @@ def _rebuilt(told: Mapping[str, Any]) -> Any:
             raise RunError(f"{path} is not the file that the first process has")
     if told["device"].startswith("cuda"):
         recipe = recipe.replace(device=f"cuda:{os.environ.get('LOCAL_RANK', 0)}")
-    learner = prepare(recipe, told["model"], parts=told["parts"], reopened=True)
+    learner = prepare(recipe, told["model"], parts=told["parts"], reopened=True, weights_sha256=told["weights_sha256"])
     if learner.data.fingerprint != told["fingerprint"]:
         raise RunError(f"the images of {recipe.data} are not those that the first process has")
     return replace(learner, channels_last=told["channels_last"])

@@ -196,6 +196,7 @@ def _told(team: Size, learner: Experiment, recipe: Recipe, first_epoch: int) -> 
         "parts": {name: part.place for name, part in learner.own.items()},
         "code": {part.place: part.sha256 for part in code if part.path is not None},
         "fingerprint": learner.data.fingerprint,
+        "weights_sha256": "" if learner.initial is None else learner.initial.sha256,
         "device": learner.device,
         "channels_last": learner.channels_last,
         "threads": team.threads,

@@ -41,7 +41,7 @@ def test_offline_the_error_names_file_folder_and_way_out(offline, refuses, model
     assert str(backbones.weights_folder()) in said
     assert "--weights PATH" in said
     with pytest.raises(ModelError, match=file):  # and where the network is lost later
-        backbones.fetched(model)
+        backbones.fetched(model, backbones.accepted(model))
 
 
 def test_weights_are_downloaded_once_and_checked(tmp_path, monkeypatch):
@@ -53,28 +53,19 @@ def test_weights_are_downloaded_once_and_checked(tmp_path, monkeypatch):
         torch.save(torchvision.models.resnet18().state_dict(), path)
 
     monkeypatch.setattr(downloads, "fetch", fetch)
-    path = backbones.fetched("resnet18")
-    known = backbones.SHA256["resnet18-f37072fd.pth"]
+    known = backbones.accepted("resnet18")
+    path = backbones.fetched("resnet18", known)
+    assert len(known) == 64
     assert asked == [("https://download.pytorch.org/models/resnet18-f37072fd.pth", known)]
     with pytest.raises(ModelError, match=f"is not whole: its SHA-256 does not begin {known}; remove it"):
-        backbones.fetched("resnet18")
+        backbones.fetched("resnet18", known)
     assert path.parent == tmp_path / "weights"
-
-
-def test_hashes_in_full_are_of_files_that_torchvision_names():
-    known = {
-        backbones._weights(name).url.rpartition("/")[2] for name in torchvision.models.list_models(torchvision.models)
-    }
-    assert set(backbones.SHA256) <= known
-    for file, sha256 in backbones.SHA256.items():
-        assert sha256.startswith(file.rpartition("-")[2].removesuffix(".pth"))
-        assert len(sha256) == 64
 
 
 def test_resnet18_takes_imagenet_weights_but_for_stem_and_head(tmp_path, monkeypatch):
     theirs = torchvision.models.resnet18()
     torch.save(theirs.state_dict(), tmp_path / "r.pth")
-    monkeypatch.setattr(backbones, "fetched", lambda model: tmp_path / "r.pth")
+    monkeypatch.setattr(backbones, "fetched", lambda model, sha256: tmp_path / "r.pth")
     ready = setup.prepare(Recipe(model="resnet18", pretrained=True, normalise="backbone", limit=20))
     made = ready.model().state_dict()
     assert torch.equal(made["net.layer3.0.conv2.weight"], theirs.state_dict()["layer3.0.conv2.weight"])
@@ -105,7 +96,7 @@ def test_a_name_that_is_not_there():
     with pytest.raises(UnknownName, match="Did you mean 'resnet50'"):
         backbones.builder("torchvision:resnet5O")
     with pytest.raises(ModelError, match="knows weights for resnet18"):
-        backbones.fetched("mlp")
+        backbones.accepted("mlp")
     with pytest.raises(ModelError, match="mlp has no normalisation of its own"):
         setup.prepare(Recipe(model="mlp", normalise="backbone", limit=20))
 
@@ -142,7 +133,7 @@ def test_the_published_finetuning_and_probe_are_recipes(tmp_path, monkeypatch):
     from replab.replication.packs import published
 
     torch.save(torchvision.models.resnet18().state_dict(), tmp_path / "r.pth")
-    monkeypatch.setattr(backbones, "fetched", lambda model: tmp_path / "r.pth")
+    monkeypatch.setattr(backbones, "fetched", lambda model, sha256: tmp_path / "r.pth")
     row = published().rows["notes/resnet18-finetune"]
     assert row.recipe.normalise.startswith("0.4914")  # CIFAR's, as published: not the backbone's
     made = setup.prepare(row.recipe.replace(data="digits", normalise="dataset", limit=20)).model()

@@ -1,5 +1,6 @@
 """timm:NAME: built, trained, frozen, begun with published weights from the Hugging Face cache, and refused."""
 
+import re
 import sys
 
 import pytest
@@ -49,6 +50,7 @@ def cache(tmp_path, monkeypatch):
     """A Hugging Face cache with the published weights of one model, as its own library lays it out; no network."""
     hub = pytest.importorskip("huggingface_hub")
     folder = tmp_path / "hub"
+    monkeypatch.setenv("REPLAB_CONFIG", str(tmp_path / "config"))
     monkeypatch.setattr(hub.constants, "HF_HUB_CACHE", str(folder))
     monkeypatch.setattr(hub.constants, "HF_HUB_OFFLINE", True)
     repository = of_timm.config(TINY).hf_hub_id
@@ -62,7 +64,15 @@ def cache(tmp_path, monkeypatch):
 
 
 def test_published_weights_come_from_the_cache_of_hugging_face(cache):
-    ready = api.prepare(TINY, pretrained=True, limit=20, lr=1e-3, epochs=1)
+    wanted = {"model": TINY, "pretrained": True, "limit": 20, "lr": 1e-3, "epochs": 1}
+    what = r"replab does not know the whole SHA-256 of timm/test_resnet\.r160_in1k/model\.safetensors"
+    with pytest.raises(
+        ModelError, match=rf"{what}, and does not take it unasked; replab run {TINY} --pretrained --trust"
+    ):
+        api.prepare(**wanted)
+    asked = []
+    ready = api.prepare(**wanted, trust=lambda text: asked.append(text) or True)
+    assert [re.fullmatch(what, text) is not None for text in asked] == [True]
     own = ready.model().state_dict()
     assert all(torch.equal(own[f"net.{key}"], value) for key, value in cache.items() if not key.startswith("fc."))
     assert "2 new (fc.weight, fc.bias)" in ready.weights_summary.sentence()
@@ -70,6 +80,10 @@ def test_published_weights_come_from_the_cache_of_hugging_face(cache):
     layer = ready.model().input
     assert tuple(layer.mean.flatten().tolist()) == pytest.approx(known.mean)
     assert layer.side == known.input_size[-1]
+    assert backbones.accepted(TINY) == ready.initial.sha256  # remembered: it is not asked for again
+    backbones.fetched(TINY, backbones.accepted(TINY))
+    with pytest.raises(ModelError, match=r"is not the file that was trusted: its SHA-256 is .*, not 0000"):
+        backbones.fetched(TINY, 64 * "0")
 
 
 def test_weights_that_cannot_be_had(tmp_path, monkeypatch):
@@ -77,7 +91,7 @@ def test_weights_that_cannot_be_had(tmp_path, monkeypatch):
     monkeypatch.setattr(hub.constants, "HF_HUB_CACHE", str(tmp_path))
     monkeypatch.setattr(hub.constants, "HF_HUB_OFFLINE", True)
     with pytest.raises(ModelError, match=r"safetensors of timm/test_resnet.* cannot be downloaded .*--weights PATH"):
-        backbones.fetched(TINY)
+        backbones.fetched(TINY, "")
 
 
 def test_refused(monkeypatch, tmp_path):
