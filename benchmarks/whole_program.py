@@ -93,7 +93,7 @@ def process(words: Sequence[str]) -> tuple[float, float, float, float]:
 
 def measure(axis: str, size: int, root: Path) -> dict[str, float]:
     folder = root / f"{axis}-{size}"
-    folder.mkdir()
+    folder.mkdir(parents=True)
     runs = ("--runs", str(folder / "runs"))
     words = ("run", "mlp", "--set", "widths=[8]", "--protocol", "plain", "--workers", "1", "--quiet", *runs)
     began, whole, processors, memory = process([*words, *words_of(axis, size, folder)])
@@ -141,6 +141,7 @@ def main() -> None:
             sizes = [size for size in SIZES[axis] if size <= given.most]
             print(f"\n{axis:>9}  " + "  ".join(f"{name:>11}" for name in COLUMNS), flush=True)
             rows = []
+            measure(axis, sizes[0], Path(root) / "warm")  # the first command of all reads its files from the disk
             for size in sizes:
                 rows.append(measure(axis, size, Path(root)))
                 print(f"{size:>9,}  " + "  ".join(f"{rows[-1][name]:>11.2f}" for name in COLUMNS), flush=True)
