@@ -35,7 +35,7 @@ types: .venv/dev
 bench: .venv/ready
 	for file in benchmarks/*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done
 
-# replab against fastai, Lightning + Optuna and skorch, in an environment of their own; PEERS="--seeds 3" and the like
+# replab against fastai, Lightning + Optuna and skorch, in an environment of their own; PEERS="--seeds 0,1,2" and the like
 peers: .venv/ready .venv-peers/ready
 	$(BIN)/python benchmarks/peers/run.py $(PEERS)
 

@@ -1,7 +1,8 @@
 """replab against its peers on the same images, one after the other: time and test accuracy. `make peers` runs it.
 
 make peers                                   # cnn, 3,000 images of CIFAR-10, one seed, fastai at 20 epochs
-make peers PEERS="--seeds 3 --epochs 10,20,40 --lightning --per-class 1000"
+make peers PEERS="--seeds 0,1,2 --epochs 10,20,40 --augmented --lightning --epoch"
+make peers PEERS="--model mlp --data fashion-mnist --per-class 1000 --seeds 0,1,2"
 """
 
 from __future__ import annotations
@@ -13,28 +14,32 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from statistics import mean
+from statistics import mean, median, stdev
 from typing import Any
 
 import numpy as np
 
 HERE = Path(__file__).parent
+T95 = {2: 12.71, 3: 4.30, 4: 3.18, 5: 2.78}  # Student's t for a two-sided 95 % interval, by the number of seeds
 
 
-def peer(python: str, *words: str) -> dict[str, float]:
-    done = subprocess.run([python, str(HERE / "sides.py"), *words], capture_output=True, text=True)
+def printed(python: str, script: str, *words: str) -> dict[str, float]:
+    """The line of JSON that a side prints."""
+    done = subprocess.run([python, str(HERE / script), *words], capture_output=True, text=True)
     if done.returncode:
         raise SystemExit(f"peers: {' '.join(words)} failed:\n{done.stderr[-2000:]}")
     return dict(json.loads(done.stdout.splitlines()[-1]))
 
 
-def ours(protocol: str, data: str, per_class: int, seed: int, folder: str) -> dict[str, float]:
+def ours(given: argparse.Namespace, protocol: str, seed: int, folder: str) -> dict[str, float]:
     """A whole run, start and report included; `seconds` are those of search, training and evaluation, as the peers'."""
     from replab import load_run
 
-    words = ["run", "cnn", "--data", data, "--per-class", str(per_class), "--protocol", protocol, "--seed", str(seed)]
+    words = ["run", given.model, "--data", given.data, "--per-class", str(given.per_class), "--protocol", protocol]
     began = time.perf_counter()
-    subprocess.run([sys.executable, "-m", "replab", *words, "--runs", folder, "--quiet"], check=True)
+    subprocess.run(
+        [sys.executable, "-m", "replab", *words, "--seed", str(seed), "--runs", folder, "--quiet"], check=True
+    )
     whole = time.perf_counter() - began
     run = load_run("latest", folder)
     return {"seconds": sum(run.seconds.values()), "whole": whole, "accuracy": run.metrics["accuracy"]}
@@ -43,9 +48,10 @@ def ours(protocol: str, data: str, per_class: int, seed: int, folder: str) -> di
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--python", default=".venv-peers/bin/python", help="of the peers' environment")
+    parser.add_argument("--model", default="cnn", help="cnn, mlp, resnet9 or another of the zoo")
     parser.add_argument("--data", default="cifar10")
     parser.add_argument("--per-class", type=int, default=300)
-    parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--seeds", default="0", help="joined by commas")
     parser.add_argument("--protocols", default="standard")
     parser.add_argument("--epochs", default="20", help="of fastai's one-cycle, joined by commas; empty: leave it out")
     parser.add_argument("--augmented", action="store_true", help="fastai also with flips and crops")
@@ -58,31 +64,41 @@ def main() -> None:
     from replab.data.load import load
 
     sides: dict[str, list[dict[str, Any]]] = {}
+    seeds = [int(seed) for seed in given.seeds.split(",")]
     with tempfile.TemporaryDirectory() as folder:
-        for seed in range(given.seeds):
+        for seed in seeds:
             data = load(given.data, seed=seed, per_class=given.per_class)
             path = f"{folder}/images.npz"
             (x, y), (x_test, y_test) = ((half.pixels, half.labels) for half in (data.train, data.test))
             assert y is not None
             assert y_test is not None
             np.savez(path, x=x, y=y, x_test=x_test, y_test=y_test)
+
+            def peer(what: str, *rest: str, path: str = path, seed: int = seed) -> dict[str, float]:
+                return printed(given.python, "sides.py", what, given.model, path, str(seed), *rest)
+
             for protocol in filter(None, given.protocols.split(",")):
-                found = ours(protocol, given.data, given.per_class, seed, f"{folder}/{protocol}-{seed}")
-                show(sides, f"replab {protocol}", seed, found)
+                show(sides, f"replab {protocol}", seed, ours(given, protocol, seed, f"{folder}/{protocol}-{seed}"))
             for epochs in filter(None, given.epochs.split(",")):
                 for how in ("plain", *(["augmented"] if given.augmented else [])):
-                    found = peer(given.python, "fastai", path, str(seed), epochs, how)
-                    show(sides, f"fastai one-cycle({epochs}), {how}", seed, found)
+                    show(sides, f"fastai one-cycle({epochs}), {how}", seed, peer("fastai", epochs, how))
             if given.lightning:
-                show(sides, "Lightning + Optuna", seed, peer(given.python, "lightning-optuna", path, str(seed)))
+                show(sides, "Lightning + Optuna", seed, peer("lightning-optuna"))
             if given.epoch:
+                show(sides, "one epoch: fit()", seed, printed(sys.executable, "ours.py", given.model, path))
                 for name in ("bare", "lightning", "fastai", "skorch"):
-                    show(sides, f"one epoch: {name}", seed, peer(given.python, "epoch", path, str(seed), name))
-    print(f"\ncnn, {10 * given.per_class:,} images of {given.data}, means over {given.seeds} seed(s):")
+                    show(sides, f"one epoch: {name}", seed, peer("epoch", name))
+    print(f"\n{given.model}, {10 * given.per_class:,} images of {given.data}, {len(seeds)} seed(s):")
+    print("median of the seconds, mean accuracy with its 95 % interval over seeds")
     for name, each in sides.items():
-        parts = [f"{mean(one['seconds'] for one in each):7.1f} s"]
-        parts += [f"{mean(one['accuracy'] for one in each):.2%}"] if "accuracy" in each[0] else []
+        parts = [f"{median(one['seconds'] for one in each):7.1f} s"]
+        parts += [accuracy([one["accuracy"] for one in each])] if "accuracy" in each[0] else []
         print(f"  {name:32} {'   '.join(parts)}")
+
+
+def accuracy(found: list[float]) -> str:
+    half = T95[len(found)] * stdev(found) / len(found) ** 0.5 if len(found) in T95 else None
+    return f"{mean(found):.2%}" + (f" ± {100 * half:.2f}" if half is not None else "")
 
 
 def show(sides: dict[str, list[dict[str, Any]]], name: str, seed: int, found: dict[str, float]) -> None:

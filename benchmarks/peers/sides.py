@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import json
 import sys
+import tempfile
 import time
 import warnings
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -23,8 +25,13 @@ if not torch.cuda.is_available():  # PyPI's torchvision is a CUDA build, which o
         torch.library.define(f"torchvision::{operator}", "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
 
 
-def network() -> nn.Module:
-    """notes/cnn, as models/zoo/cnn.py builds it for CIFAR-10."""
+def network(name: str, x: torch.Tensor, classes: int = 10) -> nn.Module:
+    """cnn as people write it, the ReLU before the pool (the zoo's is the same function); others are the zoo's own."""
+    if name != "cnn":
+        from replab.data.images import ImageSpec
+        from replab.models.registry import MODELS
+
+        return MODELS.get(name)(ImageSpec(*x.shape[1:], classes))
     layers: list[nn.Module] = []
     for fan_in, fan_out in ((3, 32), (32, 64), (64, 128)):
         layers += [nn.Conv2d(fan_in, fan_out, 3, padding=1), nn.BatchNorm2d(fan_out), nn.ReLU(), nn.MaxPool2d(2)]
@@ -57,7 +64,7 @@ def flip_and_crop(x: torch.Tensor, pad: int = 4) -> torch.Tensor:
     return padded.unfold(2, size, 1).unfold(3, size, 1)[torch.arange(len(x)), :, top, left]
 
 
-def learner(x: torch.Tensor, y: torch.Tensor, augmented: bool):
+def learner(model: nn.Module, x: torch.Tensor, y: torch.Tensor, augmented: bool):
     from fastai.callback.core import Callback, CancelValidException
     from fastai.data.core import DataLoaders
     from fastai.data.load import DataLoader as FastLoader
@@ -76,18 +83,19 @@ def learner(x: torch.Tensor, y: torch.Tensor, augmented: bool):
 
     data = TensorDataset(x, y)
     loaders = DataLoaders(FastLoader(data, BATCH, shuffle=True, drop_last=True), FastLoader(data, BATCH))
-    quiet = Learner(loaders, network(), loss_func=nn.CrossEntropyLoss(), cbs=[Augment(), NotWatched()])
+    loss, callbacks = nn.CrossEntropyLoss(), [Augment(), NotWatched()]
+    quiet = Learner(loaders, model, loss_func=loss, cbs=callbacks, path=tempfile.gettempdir())  # lr_find writes there
     quiet.remove_cbs([cb for cb in quiet.cbs if type(cb).__name__ == "ProgressCallback"])
     return quiet
 
 
-def fastai(path: str, epochs: int, augmented: bool) -> dict[str, float]:
+def fastai(name: str, path: str, epochs: int, augmented: bool) -> dict[str, float]:
     """lr_find, then fit_one_cycle at what it suggests."""
     import fastai.callback.schedule  # noqa: F401  adds lr_find and fit_one_cycle
 
     x, y, x_test, y_test = images(path)
     started = time.perf_counter()
-    ready = learner(x, y, augmented)
+    ready = learner(network(name, x), x, y, augmented)
     with ready.no_bar(), ready.no_logging():
         rate = ready.lr_find(show_plot=False).valley
         ready.fit_one_cycle(epochs, rate)
@@ -95,13 +103,13 @@ def fastai(path: str, epochs: int, augmented: bool) -> dict[str, float]:
     return {"seconds": time.perf_counter() - started, "accuracy": share, "lr": float(rate)}
 
 
-def lightning_module(rate: float):
+def lightning_module(model: nn.Module, rate: float):
     import lightning
 
     class Module(lightning.LightningModule):
         def __init__(self) -> None:
             super().__init__()
-            self.net = network()
+            self.net = model
 
         def training_step(self, batch, index):
             return nn.functional.cross_entropy(self.net(batch[0]), batch[1])
@@ -127,7 +135,7 @@ def trainer(epochs: int, callbacks: list | None = None):
     )  # fmt: skip
 
 
-def lightning_optuna(path: str, trials: int = 20) -> dict[str, float]:
+def lightning_optuna(name: str, path: str, trials: int = 20) -> dict[str, float]:
     """The notes' protocol as a careful user writes it: 20 trials of TPE with the median pruner on a fifth."""
     import lightning
     import optuna
@@ -154,7 +162,7 @@ def lightning_optuna(path: str, trials: int = 20) -> dict[str, float]:
                 run.should_stop = since >= 5 or trial.should_prune()
 
         trainer(50, [Report()]).fit(
-            lightning_module(rate), DataLoader(part, BATCH, shuffle=True), DataLoader(validation, 500)
+            lightning_module(network(name, x), rate), DataLoader(part, BATCH, shuffle=True), DataLoader(validation, 500)
         )
         trial.set_user_attr("epochs", 1 + int(np.argmin(losses)))
         if since < 5 and len(losses) < 50:
@@ -164,18 +172,18 @@ def lightning_optuna(path: str, trials: int = 20) -> dict[str, float]:
     sampler = optuna.samplers.TPESampler(n_startup_trials=5, seed=0)
     study = optuna.create_study(sampler=sampler, pruner=optuna.pruners.MedianPruner(n_warmup_steps=5))
     study.optimize(objective, trials)
-    module = lightning_module(study.best_params["lr"])
+    module = lightning_module(network(name, x), study.best_params["lr"])
     trainer(study.best_trial.user_attrs["epochs"]).fit(module, DataLoader(TensorDataset(x, y), BATCH, shuffle=True))
     share = accuracy(module.net, x_test, y_test)
     return {"seconds": time.perf_counter() - started, "accuracy": share, "lr": study.best_params["lr"]}
 
 
-def one_epoch(path: str, which: str) -> dict[str, float]:
+def one_epoch(name: str, path: str, which: str) -> dict[str, float]:
     """The second of two epochs, batches of 128, Adam: the first warms up."""
     x, y, _, _ = images(path)
     loader, seconds = DataLoader(TensorDataset(x, y), BATCH, shuffle=True), []
+    model = network(name, x)
     if which == "bare":
-        model, began = network(), 0.0
         optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
         for _ in range(2):
             began = time.perf_counter()
@@ -194,11 +202,11 @@ def one_epoch(path: str, which: str) -> dict[str, float]:
             def on_train_epoch_end(self, run, module):
                 seconds.append(time.perf_counter() - self.began)
 
-        trainer(2, [Stopwatch()]).fit(lightning_module(1e-3), loader)
+        trainer(2, [Stopwatch()]).fit(lightning_module(model, 1e-3), loader)
     elif which == "fastai":
         import fastai.callback.progress  # noqa: F401  adds no_bar
 
-        ready = learner(x, y, augmented=False)
+        ready = learner(model, x, y, augmented=False)
         for _ in range(2):
             began = time.perf_counter()
             with ready.no_bar(), ready.no_logging():
@@ -208,7 +216,7 @@ def one_epoch(path: str, which: str) -> dict[str, float]:
         from skorch import NeuralNetClassifier
 
         net = NeuralNetClassifier(
-            network(), criterion=nn.CrossEntropyLoss, optimizer=torch.optim.Adam, lr=1e-3, batch_size=BATCH,
+            model, criterion=nn.CrossEntropyLoss, optimizer=torch.optim.Adam, lr=1e-3, batch_size=BATCH,
             max_epochs=2, train_split=None, verbose=0, iterator_train__shuffle=True,
         )  # fmt: skip
         net.fit(x, y)
@@ -217,12 +225,13 @@ def one_epoch(path: str, which: str) -> dict[str, float]:
 
 
 if __name__ == "__main__":
-    what, path, seed, *rest = sys.argv[1:]
+    what, model, path, seed, *rest = sys.argv[1:]
+    sys.path.insert(0, str(Path(__file__).parents[2] / "src"))
     torch.manual_seed(int(seed))
     np.random.seed(int(seed))
     sides = {
-        "fastai": lambda: fastai(path, int(rest[0]), rest[1] == "augmented"),
-        "lightning-optuna": lambda: lightning_optuna(path),
-        "epoch": lambda: one_epoch(path, rest[0]),
+        "fastai": lambda: fastai(model, path, int(rest[0]), rest[1] == "augmented"),
+        "lightning-optuna": lambda: lightning_optuna(model, path),
+        "epoch": lambda: one_epoch(model, path, rest[0]),
     }
     print(json.dumps(sides[what]()))
