@@ -58,10 +58,10 @@ def accepted(file: str, digits: str, model: str, asked: trust.Trust = False) -> 
     known = SHA256.get(file) or trust.remembered(_named(file))
     if len(known) == WHOLE and known.startswith(digits):
         return known
-    what = f"replab does not know the whole SHA-256 of {file}" + (f", only that it begins {digits}" if digits else "")
-    if not (asked(what) if callable(asked) else asked):
+    lack = f"only {digits} of its SHA-256 is known" if digits else "its SHA-256 is not known"
+    if not (asked(f"{file}: {lack}") if callable(asked) else asked):
         raise ModelError(
-            f"{what}, and does not take it unasked; replab run {model} --pretrained --trust takes it and remembers its"
+            f"{file} is not taken unasked: {lack}; replab run {model} --pretrained --trust takes it and remembers its"
             " hash, or --weights PATH names a file of yours"
         )
     return digits

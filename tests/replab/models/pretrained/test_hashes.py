@@ -49,21 +49,21 @@ def test_the_table_is_of_files_that_torchvision_names():
 
 def test_what_is_known_by_a_few_digits_is_not_taken_unasked(store, tmp_path, refuses):
     said = refuses("run", MODEL, "--pretrained", "--limit", 20, "--runs", tmp_path / "runs")
-    assert f"replab does not know the whole SHA-256 of {FILE}, only that it begins {DIGITS}" in said
+    assert f"{FILE} is not taken unasked: only {DIGITS} of its SHA-256 is known" in said
     assert f"replab run {MODEL} --pretrained --trust takes it and remembers its hash, or --weights PATH" in said
     assert not store
     assert not (tmp_path / "runs").exists()
     path = names.weights_folder() / FILE  # nor is one that lies in the cache
     path.parent.mkdir(parents=True)
     path.write_bytes(b"somebody's")
-    with pytest.raises(ModelError, match="does not take it unasked"):
+    with pytest.raises(ModelError, match="is not taken unasked"):
         api.prepare(**WANTED)
 
 
 def test_what_was_trusted_is_remembered_by_its_whole_hash(store, tmp_path):
     asked = []
     api.prepare(**WANTED, trust=lambda text: asked.append(text) or True)
-    assert asked == [f"replab does not know the whole SHA-256 of {FILE}, only that it begins {DIGITS}"]
+    assert asked == [f"{FILE}: only {DIGITS} of its SHA-256 is known"]
     assert store == [(FILE, DIGITS)]
     path = names.weights_folder() / FILE
     assert list(json.loads((tmp_path / "config" / "trusted.json").read_text())) == [backbones.digest(path)]
@@ -79,7 +79,7 @@ def test_what_was_trusted_is_remembered_by_its_whole_hash(store, tmp_path):
     backbones.fetched(MODEL, backbones.accepted(MODEL))
     assert store[-1] == (FILE, backbones.accepted(MODEL))
     (tmp_path / "config" / "trusted.json").write_text("{")  # what cannot be read trusts nothing
-    with pytest.raises(ModelError, match="does not take it unasked"):
+    with pytest.raises(ModelError, match="is not taken unasked"):
         backbones.accepted(MODEL)
 
 
@@ -95,5 +95,5 @@ def test_only_a_whole_hash_that_fits_the_name_is_believed(store, tmp_path, mark)
     (tmp_path / "config").mkdir()
     entry = {"functions": [f"weights:{FILE}"], "paths": []}
     (tmp_path / "config" / "trusted.json").write_text(json.dumps({mark: entry}))
-    with pytest.raises(ModelError, match="does not take it unasked"):
+    with pytest.raises(ModelError, match="is not taken unasked"):
         backbones.accepted(MODEL)
