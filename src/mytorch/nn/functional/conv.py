@@ -18,13 +18,12 @@ from mytorch.parallel import in_pieces, later, without_blas_threads
 from mytorch.tensor import Tensor
 
 from . import winograd
-from .layout import Pair, Window, batch_first, batch_last, padded, pair
+from .layout import Border, Pair, Window, batch_first, batch_last, padded, pair
 from .pad import pad
 from .rearrange import fold, unfold
 
 __all__ = ["conv2d", "conv_transpose2d"]
 
-Border = tuple[int, int, int, int]  # pixels at the top, bottom, left and right
 NO_BORDER = (0, 0, 0, 0)
 _BLOCK = 1 << 20  # numbers in an unfolded block
 _NARROW = 100  # a row of fewer columns is too little for one product: the kernel would be read again for each row
@@ -191,12 +190,13 @@ def conv2d(
             f"({window.span()[0]} x {window.span()[1]}). Kernel size can't be greater than actual input size"
         )
     without_blas_threads()
-    image = padded(batch_last(x), top, bottom, left, right)
+    border, image = (top, bottom, left, right), batch_last(x)
     cells = winograd.kernel(w) if winograd.pays(w, window, groups, window.positions(height, width)) else None
     if cells is None:
+        image = padded(image, *border)
         out = correlate(image, w, None if bias is None else bias._array, window, groups)
     else:
-        out = winograd.correlate(image, cells)
+        out = winograd.correlate(image, cells, border)
         if bias is not None:
             out += bias._array[:, None, None, None]
     wants_x, wants_w, wants_b = needs(input), needs(weight), bias is not None and needs(bias)
@@ -205,14 +205,15 @@ def conv2d(
         g = batch_last(grad)
 
         def for_input() -> np.ndarray:
-            if cells is not None and top == bottom == left == right == 1:
+            if cells is not None and border == (1, 1, 1, 1):
                 return batch_first(winograd.correlate_input(g, cells))
-            return batch_first(correlate_input(g, w, window, groups, height, width, (top, bottom, left, right)))
+            return batch_first(correlate_input(g, w, window, groups, height, width, border))
 
         def for_weight() -> np.ndarray:
             if cells is not None and winograd.pays_for_weight(g):
-                return winograd.correlate_weight(g, image)
-            return np.ascontiguousarray(correlate_weight(g, image, w.shape, window, groups))
+                return winograd.correlate_weight(g, image, border)
+            whole = image if cells is None else padded(image, *border)
+            return np.ascontiguousarray(correlate_weight(g, whole, w.shape, window, groups))
 
         # The layer before waits for the input's gradient, nobody for the weight's.
         gw = later(for_weight, g.size * w[0].size) if wants_w else None
@@ -222,7 +223,7 @@ def conv2d(
     parents = (input, weight) if bias is None else (input, weight, bias)
 
     def values() -> np.ndarray:
-        return batch_first(image[:, top : height - bottom, left : width - right])
+        return batch_first(image if cells is not None else image[:, top : height - bottom, left : width - right])
 
     def plainly(x: Tensor, weight: Tensor, *bias: Tensor) -> Tensor:
         x = pad(x, (left, right, top, bottom))
@@ -233,7 +234,8 @@ def conv2d(
         out = (parts[0] if groups == 1 else cat(parts, 1)).reshape(len(x), -1, *window.positions(height, width))
         return out + bias[0].reshape(-1, 1, 1) if bias else out
 
-    saved = (recomputed(input, values), *parents[1:])
+    # Where there is no border, the image is the input itself, which must not be changed before backward.
+    saved = (input if np.may_share_memory(image, x) else recomputed(input, values), *parents[1:])
     return record(batch_first(out), parents, conv2d_backward, saved, again=spelled_out(plainly))
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from mytorch.parallel import PASS, in_pieces
 
 Pair = tuple[int, int]
+Border = tuple[int, int, int, int]  # pixels at the top, bottom, left and right
 _LARGE = 1 << 17  # numbers that are worth moving in several goes
 _BLOCK = 1 << 19  # numbers of the image that stay in the cache while several steps work on them
 

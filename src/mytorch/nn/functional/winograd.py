@@ -18,11 +18,10 @@ import numpy as np
 
 from mytorch.parallel import PASS, in_pieces, product
 
-from .layout import Pair, Window, padded
+from .layout import Border, Pair, Window
 
 _CHANNELS = 30  # with fewer, the additions cost more than the multiplications saved
 _BLOCK = 1 << 17  # numbers in four cells of the tiles that are done at a time: they stay in the cache
-_SHORT = 64  # runs of fewer numbers are slow to add: they are put together first
 _TILES = 256  # with fewer at a time, reading the kernels costs more than the cache saves
 _G = np.array([[1, 0, 0], [0.5, 0.5, 0.5], [0.5, -0.5, 0.5], [0, 0, 1]])
 _TURNED = (3, 1, 2, 0)  # a kernel turned by half a turn has the same cells, the first and the last of four exchanged
@@ -55,17 +54,18 @@ def kernel(weight: np.ndarray) -> np.ndarray:
     return cells.reshape(16, o, c)
 
 
-def correlate(x: np.ndarray, cells: np.ndarray, turned: bool = False) -> np.ndarray:
-    """x (C, H + 2, W + 2, N) with kernel(weight) -> (O, H, W, N)."""
-    (c, h, w, n), o = x.shape, cells.shape[1]
-    across = w // 2 - 1
-    out = np.empty((o, h - 2, w - 2, n), x.dtype)
+def correlate(x: np.ndarray, cells: np.ndarray, border: Border, turned: bool = False) -> np.ndarray:
+    """x (C, H, W, N), with zeros around it, and kernel(weight) -> (O, H + zeros - 2, W + zeros - 2, N)."""
+    (c, h, w, n), o, (top, bottom, left, right) = x.shape, cells.shape[1], border
+    height, width = top + h + bottom - 2, left + w + right - 2
+    across = width // 2
+    out = np.empty((o, height, width, n), x.dtype)
     order = _TURNED if turned else (0, 1, 2, 3)
 
     def some_rows(piece: slice) -> None:
         wide = None
         for rows in _blocks(piece, c, across * n):
-            wide = _wide(x, rows, order, wide)
+            wide = _wide(x, rows, border, order, wide)
             # A' from the left, as the four rows of cells come: each is used up while it is in the cache.
             for i, k in enumerate(order):
                 made = np.matmul(cells[4 * k : 4 * k + 4], _tiles(wide, i)).reshape(4, o, len(rows), across, n)
@@ -88,26 +88,26 @@ def correlate(x: np.ndarray, cells: np.ndarray, turned: bool = False) -> np.ndar
                 second -= third
                 np.subtract(second, fourth, out=pixels[:, :, 1::2])
 
-    in_pieces(some_rows, (h - 2) // 2, out.size * c * 9)
+    in_pieces(some_rows, height // 2, out.size * c * 9)
     return out
 
 
 def correlate_input(g: np.ndarray, cells: np.ndarray) -> np.ndarray:
     """The gradient for the input of an image that was padded by 1 on all sides: g (O, H, W, N) -> (C, H, W, N).
 
-    It is a convolution too: of the padded gradient, with the kernel turned by half a turn.
+    It is a convolution too, with the kernel turned by half a turn.
     """
-    return correlate(padded(g, 1, 1, 1, 1), cells.swapaxes(1, 2), turned=True)
+    return correlate(g, cells.swapaxes(1, 2), (1, 1, 1, 1), turned=True)
 
 
-def correlate_weight(g: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """The gradient for the kernel, from g (O, H, W, N) and the image x (C, H + 2, W + 2, N): G' [sum over tiles] G."""
+def correlate_weight(g: np.ndarray, x: np.ndarray, border: Border) -> np.ndarray:
+    """The gradient for the kernel, from that of the output, g, and the image: G' [sum over tiles] G."""
     (o, h, w, n), c = g.shape, x.shape[0]
 
     def some_rows(piece: slice) -> np.ndarray:
         total, wide = np.zeros((16, o, c), g.dtype), None
         for rows in _blocks(piece, max(o, c), w // 2 * n):
-            wide = _wide(x, rows, before=wide)
+            wide = _wide(x, rows, border, before=wide)
             spread = _spread(g[:, 2 * rows.start : 2 * rows.stop])
             for i in range(4):
                 total[4 * i : 4 * i + 4] += np.matmul(_rows_spread(spread, i), _tiles(wide, i).swapaxes(1, 2))
@@ -132,27 +132,47 @@ def _blocks(rows: slice, channels: int, size: int) -> Iterator[range]:
 
 
 def _wide(
-    x: np.ndarray, rows: range, order: tuple[int, ...] = (0, 1, 2, 3), before: np.ndarray | None = None
+    x: np.ndarray,
+    rows: range,
+    border: Border,
+    order: tuple[int, ...] = (0, 1, 2, 3),
+    before: np.ndarray | None = None,
 ) -> np.ndarray:
     """tile B of some rows of 4x4 tiles, which begin at every second pixel: (4, C, 2 rows + 2, columns, N).
 
     Tiles overlap by two rows of pixels: the first two are the last two of the rows `before`.
     """
-    c, _, width, n = x.shape
-    across, done = width // 2 - 1, 0 if before is None else 2
-    wide = np.empty((4, c, 2 * len(rows) + 2, across, n), x.dtype)
+    done = 0 if before is None else 2
+    columns = _even_and_odd(x, range(2 * rows.start + done, 2 * rows.stop + 2), border)
+    _, c, height, across, n = columns.shape
+    wide = np.empty((4, c, height + done, across - 1, n), x.dtype)
     if before is not None:
         wide[:, :, :2] = before[:, :, -2:]
-    image = x[:, 2 * rows.start + done : 2 * rows.stop + 2]
-    columns = image.reshape(c, image.shape[1], width // 2, 2, n).transpose(3, 0, 1, 2, 4)  # even and odd ones
-    if n < _SHORT:
-        columns = np.ascontiguousarray(columns)
     # B' of four neighbours d: d0 - d2, d1 + d2, d2 - d1, d1 - d3
     left, right, new = columns[:, :, :, :-1], columns[:, :, :, 1:], wide[:, :, done:]  # d0 and d1, d2 and d3
     np.subtract(left, right, out=new[0::3] if order[0] == 0 else new[3::-3])
     np.add(left[1], right[0], out=new[1])
     np.subtract(right[0], left[1], out=new[2])
     return wide
+
+
+def _even_and_odd(x: np.ndarray, rows: range, border: Border) -> np.ndarray:
+    """The even and the odd columns of x with zeros around it, in some rows of that: (2, C, rows, columns, N).
+
+    Only these rows get their zeros, in a copy that stays in the cache: one of the whole image would not.
+    """
+    (c, h, w, n), (top, _, left, right) = x.shape, border
+    out = np.empty((2, c, len(rows), (left + w + right) // 2, n), x.dtype)
+    first, last = max(rows.start, top), max(min(rows.stop, top + h), rows.start, top)  # rows of the image itself
+    out[:, :, : first - rows.start] = out[:, :, last - rows.start :] = 0
+    for k in range(2):
+        start = (left + k) % 2  # the first column of the image that is one of these, and where it comes to lie
+        place = (left + start) // 2
+        part = out[k, :, first - rows.start : last - rows.start]
+        pixels = x[:, first - top : last - top, start::2]
+        part[:, :, :place] = part[:, :, place + pixels.shape[2] :] = 0
+        part[:, :, place : place + pixels.shape[2]] = pixels
+    return out
 
 
 def _tiles(wide: np.ndarray, i: int) -> np.ndarray:

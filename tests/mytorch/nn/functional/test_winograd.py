@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from oracle import check
 
+import mytorch
 from mytorch.nn.functional import conv, winograd
-from mytorch.nn.functional.layout import Window
+from mytorch.nn.functional.layout import Window, padded
 
 PLAIN = Window((3, 3))
 
@@ -26,27 +27,33 @@ def test_as_torch(batch, size, padding):
     )
 
 
-def test_as_the_plain_way_to_the_last_digits():
+@pytest.mark.parametrize("border", [(0, 0, 0, 0), (1, 1, 1, 1), (0, 2, 1, 3), (5, 5, 4, 0)])
+@pytest.mark.parametrize("block", [1, 1 << 17])
+def test_as_the_plain_way_to_the_last_digits(border, block, monkeypatch):
+    """With all kinds of zeros around the image, and in blocks of one row."""
+    monkeypatch.setattr(winograd, "_BLOCK", block)
+    monkeypatch.setattr(winograd, "_TILES", block)
     rng = np.random.default_rng(0)
-    x, w, g = rng.standard_normal((7, 8, 10, 2)), rng.standard_normal((5, 7, 3, 3)), rng.standard_normal((5, 6, 8, 2))
-    cells = winograd.kernel(w)
-    np.testing.assert_allclose(winograd.correlate(x, cells), conv.correlate(x, w, None, PLAIN, 1), atol=1e-12)
+    x, w = rng.standard_normal((7, 8, 10, 2)), rng.standard_normal((5, 7, 3, 3))
+    image, cells = padded(x, *border), winograd.kernel(w)
+    out = conv.correlate(image, w, None, PLAIN, 1)
+    np.testing.assert_allclose(winograd.correlate(x, cells, border), out, atol=1e-12)
+    g = rng.standard_normal(out.shape)
     np.testing.assert_allclose(
-        winograd.correlate_input(g, cells), conv.correlate_input(g, w, PLAIN, 1, 8, 10)[:, 1:-1, 1:-1], atol=1e-12
+        winograd.correlate_weight(g, x, border), conv.correlate_weight(g, image, w.shape, PLAIN, 1), atol=1e-11
     )
-    np.testing.assert_allclose(
-        winograd.correlate_weight(g, x), conv.correlate_weight(g, x, w.shape, PLAIN, 1), atol=1e-12
-    )
+    whole = conv.correlate_input(g, w, PLAIN, 1, g.shape[1] + 2, g.shape[2] + 2)
+    np.testing.assert_allclose(winograd.correlate_input(g, cells), whole[:, 1:-1, 1:-1], atol=1e-12)
 
 
-def test_blocks_of_rows_change_nothing(monkeypatch):
-    rng = np.random.default_rng(0)
-    x, g = rng.standard_normal((3, 10, 8, 2)), rng.standard_normal((4, 8, 6, 2))
-    cells = winograd.kernel(rng.standard_normal((4, 3, 3, 3)))
-    whole = winograd.correlate(x, cells), winograd.correlate_weight(g, x)
-    monkeypatch.setattr(winograd, "_BLOCK", 1)
-    for one, other in zip(whole, (winograd.correlate(x, cells), winograd.correlate_weight(g, x))):
-        np.testing.assert_allclose(one, other, atol=1e-12)
+@pytest.mark.parametrize("padding", [0, 1])
+def test_an_input_changed_before_backward_is_noticed(padding):
+    x = mytorch.randn(2, 40, 4, 4, requires_grad=True) * 1
+    out = mytorch.nn.functional.conv2d(x, mytorch.randn(40, 40, 3, 3, requires_grad=True), padding=padding)
+    again = mytorch.nn.functional.conv2d(out, mytorch.randn(40, 40, 3, 3, requires_grad=True), padding=1)
+    out.add_(1)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        again.sum().backward()
 
 
 @pytest.mark.parametrize(
