@@ -12,6 +12,7 @@ from mytorch.ops import softmax as softmaxes
 from mytorch.ops.inplace import apply
 from mytorch.ops.normal import erf_array
 from mytorch.ops.pointwise import sigmoid, sigmoid_array, tanh
+from mytorch.parallel import elementwise
 from mytorch.tensor import Tensor
 
 __all__ = [
@@ -110,9 +111,8 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
     """x * Φ(x), Φ being the normal distribution function, or its tanh approximation."""
     x = input._array
     if approximate == "none":
-        below = erf_array(x * math.sqrt(0.5))  # becomes Φ(x)
-        below += 1
-        below *= 0.5
+        below = np.empty_like(x)
+        elementwise(_normal_below, x, below)
         plain = _gelu_plainly
     elif approximate == "tanh":
         below = 0.5 * (1 + _gelu_tanh(x))
@@ -121,20 +121,36 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
         raise RuntimeError(f"approximate argument must be either none or tanh, but got {approximate!r}")
 
     def gelu_backward(g: np.ndarray, x: np.ndarray) -> tuple[np.ndarray]:
-        if approximate == "none":
-            slope = np.multiply(x, x, out=np.empty_like(x))
-            slope *= -0.5
-            np.exp(slope, out=slope)
-            slope *= 1 / math.sqrt(2 * math.pi)  # the normal density
-        else:
-            t = 2 * below - 1
-            slope = np.asarray(0.5 * (1 - t * t)) * (_TANH_SCALE * (1 + 3 * _TANH_CUBE * x * x))
-        slope *= x
-        slope += below
+        slope = np.empty_like(x)
+        elementwise(_gelu_slope if approximate == "none" else _gelu_tanh_slope, x, below, slope)
         slope *= g
         return (slope,)
 
     return record(x * below, (input,), gelu_backward, (input,), again=spelled_out(plain))
+
+
+def _normal_below(x: np.ndarray, below: np.ndarray) -> None:
+    """Φ(x), the area under the normal density up to x."""
+    below[...] = erf_array(x * math.sqrt(0.5))
+    below += 1
+    below *= 0.5
+
+
+def _gelu_slope(x: np.ndarray, below: np.ndarray, slope: np.ndarray) -> None:
+    """Φ(x) + x * density(x)."""
+    np.multiply(x, x, out=slope)
+    slope *= -0.5
+    np.exp(slope, out=slope)
+    slope *= 1 / math.sqrt(2 * math.pi)
+    slope *= x
+    slope += below
+
+
+def _gelu_tanh_slope(x: np.ndarray, below: np.ndarray, slope: np.ndarray) -> None:
+    t = 2 * below - 1
+    np.multiply(0.5 * (1 - t * t), _TANH_SCALE * (1 + 3 * _TANH_CUBE * x * x), out=slope)
+    slope *= x
+    slope += below
 
 
 _TANH_SCALE, _TANH_CUBE = math.sqrt(2 / math.pi), 0.044715

@@ -10,7 +10,7 @@ import numpy as np
 from mytorch.autograd import record, spelled_out
 from mytorch.ops.broadcast import unbroadcast
 from mytorch.ops.shape import cat
-from mytorch.ops.softmax import softmax, softmax_array
+from mytorch.ops.softmax import softmax
 from mytorch.parallel import in_pieces
 from mytorch.tensor import Tensor
 
@@ -19,6 +19,8 @@ from .linear import linear
 from .pad import pad
 
 __all__ = ["multi_head_attention", "multi_head_attention_forward", "scaled_dot_product_attention"]
+
+_MODERATE = 30  # of scores up to this, and down to its opposite, exponentials and their sums suit a float32
 
 
 class _Attention:
@@ -38,12 +40,7 @@ class _Attention:
         self.keep, self.gain = keep, gain  # dropout: which weights stay, and by how much they grow
         scores = q @ k.swapaxes(-1, -2)  # (..., L, S)
         scores *= scale
-        if mask is not None:
-            if mask.dtype == bool:
-                scores = np.where(mask, scores, scores.dtype.type(-np.inf))
-            else:
-                scores += mask
-        self.weights = _softmax(scores) if mask is not None else softmax_array(scores, -1)
+        self.weights = _softmax(scores, mask)
 
     def used(self) -> np.ndarray:
         """The weights after dropout."""
@@ -68,13 +65,25 @@ class _Attention:
         return gs
 
 
-def _softmax(scores: np.ndarray) -> np.ndarray:
-    """Rows where everything is masked become zeros, as in torch's attention, not nan."""
-    top = scores.max(-1, keepdims=True)
-    top[np.isneginf(top)] = 0
-    scores -= top
+def _softmax(scores: np.ndarray, mask: np.ndarray | None) -> np.ndarray:
+    """softmax along the last dim, in place if it can be; a mask is True where one may look, or added to the scores.
+
+    Rows where everything is masked become zeros, as in torch's attention, not nan.
+    """
+    # Without the largest of its row taken off, a score's exponential may be too large or too small for its type. Of
+    # moderate scores none is, and to look at all of them at once is faster than row by row.
+    plain = scores.size and scores.itemsize > 2 and (mask is None or mask.dtype == bool)
+    moderate = plain and scores.max() < _MODERATE and scores.min() > -_MODERATE
+    if mask is not None:
+        hidden = np.where(mask, 0, -np.inf).astype(scores.dtype) if mask.dtype == bool else mask
+        whole = np.broadcast_shapes(scores.shape, hidden.shape)
+        scores = np.add(scores, hidden, out=scores if whole == scores.shape else None)
+    if scores.size and not moderate:
+        top = scores.max(-1, keepdims=True)
+        top[np.isneginf(top)] = 0
+        scores -= top
     np.exp(scores, out=scores)
-    total = scores.sum(-1, keepdims=True)
+    total = scores @ np.ones((scores.shape[-1], 1), scores.dtype)
     total[total == 0] = 1
     scores /= total
     return scores

@@ -38,8 +38,7 @@ def embedding(
         raise IndexError(f"index out of range in self: the table has {rows} rows")
 
     def embedding_backward(g: np.ndarray, *_: np.ndarray) -> tuple[np.ndarray]:
-        gw = np.zeros(shape, g.dtype)
-        np.add.at(gw, index, g)
+        gw = _summed_by_row(index.reshape(-1), g.reshape(-1, shape[1]), shape[0])
         if counts is not None:
             gw /= np.maximum(counts, 1)[:, None]
         if padding_idx is not None:
@@ -67,6 +66,17 @@ def _renormalise(weight: Tensor, index: Tensor, max_norm: float, norm_type: floa
     long = norms > max_norm
     weight._array[used[long]] *= (max_norm / (norms[long] + 1e-7))[:, None].astype(weight._array.dtype)
     weight._version[0] += 1
+
+
+def _summed_by_row(index: np.ndarray, values: np.ndarray, rows: int) -> np.ndarray:
+    """The table whose row i is the sum of the values whose index is i. Sorting is faster than np.add.at."""
+    out = np.zeros((rows, values.shape[1]), values.dtype)
+    if values.size:
+        order = np.argsort(index, kind="stable")
+        ordered = index[order]
+        starts = np.flatnonzero(np.diff(ordered, prepend=-1))
+        out[ordered[starts]] = np.add.reduceat(values[order], starts, axis=0)
+    return out
 
 
 def embedding_bag(

@@ -47,6 +47,20 @@ def test_a_row_with_everything_masked_is_zero():
     assert np.isfinite(q.grad.numpy()).all()
 
 
+@pytest.mark.parametrize("size", [1.0, 40.0, 300.0])
+@pytest.mark.parametrize("mask", [None, "causal", "bool", "float"])
+def test_moderate_and_large_scores(size, mask):
+    """The largest score of a row is taken off only where it must be."""
+    allowed = np.array([[True, False, True], [False, True, True]])
+    added = np.where(allowed, 0.5, -1e9).astype(np.float32)
+    chosen = {"bool": allowed, "float": added}.get(mask)
+
+    def fn(t, q, k, v, *m):
+        return t.nn.functional.scaled_dot_product_attention(q * -size, k, v, *m, is_causal=mask == "causal")
+
+    check(fn, (4, 2, 3), (4, 3, 3), (4, 3, 2), *([] if chosen is None else [chosen]), dtype="float32", atol=1e-3)
+
+
 def test_huge_scores_are_safe():
     x = np.array([[[100.0, -100.0], [-100.0, 100.0]]])
     check(lambda t, x: t.nn.functional.scaled_dot_product_attention(x, x, x), x)
