@@ -31,7 +31,8 @@ def network(name: str, x: torch.Tensor, classes: int = 10) -> nn.Module:
         from replab.data.images import ImageSpec
         from replab.models.registry import MODELS
 
-        return MODELS.get(name)(ImageSpec(*x.shape[1:], classes))
+        channels, height, width = x.shape[1:]
+        return MODELS.get(name)(ImageSpec(channels, height, width, classes))
     layers: list[nn.Module] = []
     for fan_in, fan_out in ((3, 32), (32, 64), (64, 128)):
         layers += [nn.Conv2d(fan_in, fan_out, 3, padding=1), nn.BatchNorm2d(fan_out), nn.ReLU(), nn.MaxPool2d(2)]
