@@ -67,24 +67,26 @@ def _windows(x: np.ndarray, window: Window, rows: range, columns: int, groups: i
     return patches.reshape(groups, len(rows), kh * shape[3], columns * n)  # still a view, unless rows are dilated
 
 
-def _side_by_side(patches: np.ndarray) -> np.ndarray:
-    """(groups, rows, cells, columns) -> (groups, cells, rows*columns), a copy."""
-    groups, rows, cells, columns = patches.shape
-    return patches.transpose(0, 2, 1, 3).reshape(groups, cells, rows * columns)
+def _side_by_side(patches: np.ndarray, kernel: Pair) -> np.ndarray:
+    """(groups, rows, kh*C*kw, columns) -> (groups, C*kh*kw, rows*columns), a copy: cells in the order of a kernel."""
+    (groups, rows, cells, columns), (kh, kw) = patches.shape, kernel
+    parted = patches.reshape(groups, rows, kh, cells // (kh * kw), kw, columns)
+    return parted.transpose(0, 3, 2, 4, 1, 5).reshape(groups, cells, rows * columns)
 
 
 def correlate(x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None, window: Window, groups: int) -> np.ndarray:
     """x (C, H, W, N) with weight (O, C/groups, kh, kw) -> (O, Ho, Wo, N)."""
     (ho, wo), o, n = window.positions(*x.shape[1:3]), weight.shape[0], x.shape[3]
     out = np.empty((o, ho, wo, n), x.dtype)
-    cells, flat = _cells(weight, groups), out.reshape(groups, o // groups, ho * wo * n)
+    flat, narrow = out.reshape(groups, o // groups, ho * wo * n), wo * n < _NARROW
+    cells = weight.reshape(groups, o // groups, weight[0].size) if narrow else _cells(weight, groups)
 
     def some_rows(piece: slice) -> None:
         for rows in _blocks(piece, weight[0, :, 0].size * groups * wo * n):
             patches = _windows(x, window, rows, wo, groups)
-            if wo * n < _NARROW:
+            if narrow:
                 part = flat[:, :, rows.start * wo * n : rows.stop * wo * n]
-                np.matmul(cells[:, 0], _side_by_side(patches), out=part)
+                np.matmul(cells, _side_by_side(patches, window.kernel), out=part)
             else:
                 np.matmul(cells, patches, out=_by_row(out, rows, groups))
             if bias is not None:
@@ -132,11 +134,10 @@ def correlate_weight(g: np.ndarray, x: np.ndarray, shape: tuple[int, ...], windo
     """The gradient of correlate for its weight, from g (O, Ho, Wo, N) and the input x (C, H, W, N)."""
     o, ho, wo, n = g.shape
     _, c, kh, kw = shape
-    flat = g.reshape(groups, o // groups, ho * wo * n)
+    flat, narrow = g.reshape(groups, o // groups, ho * wo * n), wo * n < _NARROW
     if ho * wo * n < o // groups and c * kh * kw * groups * ho * wo * n < 2 * _BLOCK:
         # A small image and many kernels: unfold it once, and let each thread sum for some kernels.
-        patches = _windows(x, window, range(ho), wo, groups).reshape(groups, ho, kh, c, kw, wo * n)
-        columns = patches.transpose(0, 3, 2, 4, 1, 5).reshape(groups, c * kh * kw, ho * wo * n)
+        columns = _side_by_side(_windows(x, window, range(ho), wo, groups), window.kernel)
         result = np.empty((groups, o // groups, c * kh * kw), g.dtype)
 
         def some_kernels(piece: slice) -> None:
@@ -149,9 +150,9 @@ def correlate_weight(g: np.ndarray, x: np.ndarray, shape: tuple[int, ...], windo
         total = np.zeros((groups, o // groups, kh * c * kw), g.dtype)
         for rows in _blocks(piece, c * kw * groups * wo * n):
             patches = _windows(x, window, rows, wo, groups)
-            if wo * n < _NARROW:
+            if narrow:
                 part = flat[:, :, rows.start * wo * n : rows.stop * wo * n]
-                total += np.matmul(part, _side_by_side(patches).transpose(0, 2, 1))
+                total += np.matmul(part, _side_by_side(patches, window.kernel).transpose(0, 2, 1))
             else:
                 total += np.matmul(_by_row(g, rows, groups), patches.transpose(0, 1, 3, 2)).sum(1)
         return total
@@ -159,7 +160,7 @@ def correlate_weight(g: np.ndarray, x: np.ndarray, shape: tuple[int, ...], windo
     first, *others = in_pieces(some_rows, ho, g.size * c * kh * kw)
     for other in others:
         first += other
-    return first.reshape(o, kh, c, kw).transpose(0, 2, 1, 3)
+    return first.reshape(shape) if narrow else first.reshape(o, kh, c, kw).transpose(0, 2, 1, 3)
 
 
 def conv2d(
@@ -216,7 +217,8 @@ def conv2d(
             return np.ascontiguousarray(correlate_weight(g, whole, w.shape, window, groups))
 
         # The layer before waits for the input's gradient, nobody for the weight's.
-        gw = later(for_weight, g.size * w[0].size) if wants_w else None
+        cost = g.size * w[0].size if wants_x else 0
+        gw = later(for_weight, cost) if wants_w else None
         gx = for_input() if wants_x else None
         return gx, gw, g.sum((1, 2, 3)) if wants_b else None
 
