@@ -56,7 +56,7 @@ def requested(
         settings.setdefault("normalise", "backbone")
     if settings.get("weights"):
         settings["weights"] = weights_path(str(settings["weights"]), runs)
-    wanted = base.replace(**settings)
+    wanted = not_searched(base, settings).replace(**settings)
     foreign = is_own_recipe(recipe)  # its code, where the caller names no other, is not looked for where it says
     by_name = isinstance(model, str) or (model is None and not foreign)
     check(wanted, model_by_name=by_name, data_by_name=not live)
@@ -68,6 +68,12 @@ def requested(
         if setting in settings or not foreign:
             own_parts.check(name, setting)
     return wanted.fast(given(settings)) if fast else wanted
+
+
+def not_searched(base: Recipe, settings: Mapping[str, Any]) -> Recipe:
+    """Without searching what the settings give."""
+    given = {*settings, "epochs_at_10k"} if settings.get("epochs") is not None else {*settings}
+    return base.replace(search={"space": {k: v for k, v in base.search.space.items() if k not in given}})
 
 
 def given(settings: Mapping[str, Any]) -> set[str]:

@@ -88,6 +88,22 @@ def test_each_runs_is_written_into_the_run_and_repeats(name, tmp_path):
     assert f"--protocol {name}" in (run.folder / "report.md").read_text()
 
 
+def test_thorough_searches_what_is_left_open():
+    def space(model="mlp", protocol="thorough", **settings):
+        return api.prepare(model, limit=120, protocol=protocol, **settings).recipe.search.space
+
+    assert set(space()) == {"weight_decay", "label_smoothing", "augment", "epochs_at_10k"}
+    assert space()["augment"] == ["", "crop=1", "crop=1,cutout=2"]
+    assert set(space(augment=("flip",), weight_decay=0.01)) == {"label_smoothing", "epochs_at_10k"}
+    assert "epochs_at_10k" not in requested("mlp", protocol="thorough", epochs=3).search.space
+    assert "epochs_at_10k" not in space(budget=60)
+    assert set(space("vae", params={"latent": 3})) == {"weight_decay", "label_smoothing", "epochs_at_10k"}
+    with pytest.raises(
+        ReplabError, match="needs epochs by that rule, got none; give --epochs-at-10k, without --epochs"
+    ):
+        space(protocol="plain", search={"space": {"epochs_at_10k": [1, 2, 3]}})
+
+
 @pytest.mark.parametrize("name", ["standard", "quick"])
 def test_a_run_resumes_bit_for_bit(name, tmp_path):
     settings = {**SMALL, "protocol": name, "epochs_at_10k": 1.0, "search": {"min_validation": 20}}
@@ -129,6 +145,8 @@ def test_flips_are_for_data_that_allow_them():
     assert suited(("auto",), "digits", ImageSpec(1, 8, 8, 10)) == ("crop=1",)
     assert suited(("auto",), "./photos", image) == ("crop=4",)
     assert suited(("flip",), "digits", image) == ("flip",)
+    assert suited(("strong",), "cifar10", image) == ("flip", "crop=4", "cutout=8")
+    assert suited(("strong",), "digits", ImageSpec(1, 8, 8, 10)) == ("crop=1", "cutout=2")
     assert suited((), "cifar10", image) == ()
     assert (mirrors("cifar10"), mirrors("svhn"), mirrors("./photos")) == (True, False, None)
 

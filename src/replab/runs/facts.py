@@ -70,7 +70,12 @@ def _epochs_by(recipe: Recipe) -> str:
 
 def _protocol(recipe: Recipe) -> str:
     """Its name, and the labels of what was not left to it."""
-    rules = {"epochs": recipe.epochs_at_10k is not None, "augment": Recipe.of_protocol(recipe.protocol).augment == AUTO}
+    protocol = Recipe.of_protocol(recipe.protocol)
+    rules = {
+        "epochs": recipe.epochs_at_10k is not None,
+        "augment": protocol.augment == AUTO,
+        "search.space": set(recipe.search.space) <= set(protocol.search.space),  # less what was given
+    }
     own = {"model", "params", "data", "seed", "epochs_at_10k", *(key for key, by_rule in rules.items() if by_rule)}
     others = [declared.label for declared, _ in recipe.changed() if declared.key not in own]
     return recipe.protocol + (f"; given: {', '.join(others)}" if others else "")

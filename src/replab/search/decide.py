@@ -44,7 +44,8 @@ def choose(
     elif searches(learner):
         trials = run_search(record, learner, allowance, events, workers)
         pick = pick_of(trials, recipe)
-        recipe = apply(recipe, pick.params).replace(epochs=recipe.epochs or pick.best_epoch)
+        recipe = apply(recipe, pick.params)
+        recipe = recipe.replace(epochs=recipe.epochs or pick.best_epoch)
         wanted = wanted_trials(learner.recipe)
         if len(trials) < wanted and allowance.seconds < math.inf:
             cuts.append(f"the budget ended the search after {len(trials)} of {wanted} trials")
@@ -63,7 +64,7 @@ def choose(
 
 def pick_of(trials: list[Trial], recipe: Recipe) -> Trial:
     """The trial whose values the training takes."""
-    if recipe.search.method == "halving" and (finalists := winner(trials)):
+    if recipe.search.method == "halving" and (finalists := winner(recipe, trials)):
         return finalists[0]
     return best(trials, recipe.search.choose)
 

@@ -26,11 +26,11 @@ class Round(NamedTuple):
 
 def next_round(recipe: Recipe, finished: Sequence[Trial], centre: float | None) -> Round | None:
     """The round that is not finished yet; None after the last one."""
-    first, going_on = 0, candidates(recipe, centre)
+    first, before = 0, list[Trial]()
     for place, rung in enumerate(rungs(recipe)):
-        if place:
-            going_on = [trial.params for trial in leaders(finished[first - len(going_on) : first], rung.trials)]
-        if len(finished) < first + len(going_on):
+        going_on = [trial.params for trial in leaders(before, rung.trials)] if place else candidates(recipe, centre)
+        before = list(finished[first : first + len(going_on)])
+        if len(before) < len(going_on):
             return Round(first, rung.epochs, going_on)
         first += len(going_on)
     return None
@@ -56,8 +56,11 @@ def around(recipe: Recipe, centre: float | None) -> Recipe:
     return recipe if centre is None else recipe.replace(search={"lr": (centre / SPAN, centre * SPAN)})
 
 
-def winner(trials: Sequence[Trial]) -> list[Trial]:
-    """The complete trials of the longest schedule, best first."""
-    complete = [trial for trial in trials if trial.state == "complete"]
-    longest = max((len(trial.losses) for trial in complete), default=0)
-    return leaders([trial for trial in complete if len(trial.losses) == longest], len(complete))
+def winner(recipe: Recipe, trials: Sequence[Trial]) -> list[Trial]:
+    """The complete trials of the last round that has any, best first."""
+    found, before, first = list[Trial](), list[Trial](), 0
+    for place, rung in enumerate(rungs(recipe)):
+        count = len(leaders(before, rung.trials)) if place else rung.trials
+        before = list(trials[first : first + count])
+        found, first = leaders(before, count) or found, first + count
+    return found

@@ -34,7 +34,8 @@ class Trials:
 
 def one_trial(recipe: Recipe, run_trial: RunTrial, job: Job, events: Events) -> Trial:
     """Train with the job's parameters until patience, pruning, divergence or the last epoch ends it."""
-    epochs = job.epochs or recipe.epochs or recipe.search.max_epochs
+    asked = apply(recipe, job.params)
+    epochs = job.epochs or asked.epochs or recipe.search.max_epochs
     # a schedule runs its length: its loss falls when the rate does
     constant = job.epochs is None and recipe.schedule == "constant"
     patience = recipe.search.patience if constant else math.inf
@@ -43,7 +44,7 @@ def one_trial(recipe: Recipe, run_trial: RunTrial, job: Job, events: Events) -> 
     losses: list[float] = []
     best_epoch, error = 0, 0.0
     state, reason = "complete", ""
-    rows = run_trial(apply(recipe, job.params).replace(epochs=epochs), events)
+    rows = run_trial(asked.replace(epochs=epochs), events)
     try:
         for row in rows:
             loss = row["val_loss"]

@@ -17,7 +17,7 @@ from replab.search.engines.base import Done, Engine, Job
 from replab.search.halving import next_round
 from replab.search.stopping import Standings
 from replab.settings.recipe import Recipe
-from replab.settings.searched import wanted_trials
+from replab.settings.searched import stretched, wanted_trials
 
 Asked = Mapping[str, Any]  # `first`: the number of the batch's first trial; `params`: of each trial
 
@@ -65,7 +65,10 @@ def search(
         if following is None:
             return ()
         first, epochs, each = following
-        jobs = [Job(first + place, params, epochs=epochs) for place, params in enumerate(each)]
+        jobs = [
+            Job(first + place, params, epochs=stretched(recipe, epochs, params.get("epochs_at_10k")))
+            for place, params in enumerate(each)
+        ]
         return jobs[len(told) - first :]
 
     following = round_of_halving if recipe.search.method == "halving" else batch

@@ -17,7 +17,7 @@ metric = Kind("metric", "replab.tasks.metrics", "metric", "known: {names}")
 
 OPTIMIZERS: Choices = (optimizer,)
 SCHEDULES: Choices = (schedule,)
-AUGMENTATIONS: Choices = ("auto", augmentation)
+AUGMENTATIONS: Choices = ("auto", "strong", augmentation)
 TASKS: Choices = ("auto", task)
 LOSSES: Choices = (loss,)
 METRICS: Choices = (metric,)

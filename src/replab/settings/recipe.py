@@ -53,8 +53,10 @@ class Recipe:
         label="normalisation",
     )  # fmt: skip
     augment: tuple[str, ...] = setting(
-        (), "random changes to training images: flip,crop=4,affine=10:3:0.1, or auto: what suits the data", DATA,
+        (), "random changes to training images: flip,crop=4,affine=10:3:0.1, or auto: what suits the data;"
+        " strong: and a quarter of the side hidden", DATA,
         choices=choices.AUGMENTATIONS, own=True, label="augmentation", way_out="leave it out for none",
+        searchable=True,
     )  # fmt: skip
     tta: str = setting(
         "none", "classify test images as the mean over views: mirrored, or mirrored and shifted by a pixel", DATA,
@@ -90,7 +92,7 @@ class Recipe:
     )  # fmt: skip
     epochs_at_10k: float | None = setting(
         None, "epochs on 10,000 images, where --epochs is not given; fewer images get more, by the cube root", TRAINING,
-        above=0, label="epochs at 10,000 images", way_out="leave it out to search",
+        above=0, label="epochs at 10,000 images", way_out="leave it out to search", searchable=True,
     )  # fmt: skip
     stop_after: int | None = setting(
         None, "stop after this many of the epochs; the schedule stays that of all of them", TRAINING, at_least=1,
@@ -207,7 +209,8 @@ class Recipe:
         known = self.epochs or self.epochs_at_10k
         whole = {"limit": min(self.limit or 400, 400), "epochs": 1 if known else None}
         whole |= {} if "epochs" in given else {"stop_after": None}
-        search = {"trials": 1, "max_epochs": 1, "fraction": 1.0, "min_validation": 20}
+        search: dict[str, Any] = {"trials": 1, "max_epochs": 1, "fraction": 1.0, "min_validation": 20}
+        search["space"] = {key: value for key, value in self.search.space.items() if key != "epochs_at_10k"}
         return self.replace(
             **{key: value for key, value in whole.items() if key not in given},
             search={key: value for key, value in search.items() if f"search.{key}" not in given},

@@ -7,7 +7,7 @@ from typing import Any
 
 from replab.settings.choices import FITTED_HEADS
 
-AUTO = ("auto",)  # augmentation as it suits the data
+AUTO, STRONG = ("auto",), ("strong",)  # augmentation as it suits the data; with a hidden square besides
 TORCH_ONLY = (
     "pretrained", "weights", "freeze", "freeze_until", "unfreeze_every", "lr_backbone", "head", "mup", "average",
     "bias_rate_scale", "head_rate_scale", "whiten", "tta", "precision", "compile",
@@ -60,7 +60,7 @@ def broken_rules(recipe: Any) -> Iterator[str]:
     if recipe.whiten is not None and behind:
         yield f"--whiten cannot be combined with --{behind[0]}, got {recipe.whiten}; leave one out"
     if recipe.head in FITTED_HEADS:
-        obstacles = {"no --freeze": not recipe.freeze, "--augment": recipe.augment not in ((), AUTO),
+        obstacles = {"no --freeze": not recipe.freeze, "--augment": recipe.augment not in ((), AUTO, STRONG),
                      "--no-feature-cache": not recipe.feature_cache, "--average": recipe.average != "none"}  # fmt: skip
         if any(obstacles.values()):
             yield (

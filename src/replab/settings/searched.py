@@ -59,11 +59,20 @@ def wanted_trials(recipe: Recipe) -> int:
 def planned(recipe: Recipe) -> list[Rung]:
     """(trials, epochs of each at most), round by round; TPE has one round, and a range test none."""
     if recipe.search.method == "halving":
-        return rungs(recipe)
+        return [Rung(rung.trials, stretched(recipe, rung.epochs)) for rung in rungs(recipe)]
     if recipe.search.method == "range-test":
         return []
     # with nothing to choose but the epochs, one trial tells them
-    return [Rung(recipe.search.trials if searched(recipe) else 1, recipe.epochs or recipe.search.max_epochs)]
+    most = stretched(recipe, recipe.epochs) if recipe.epochs else recipe.search.max_epochs
+    return [Rung(recipe.search.trials if searched(recipe) else 1, most)]
+
+
+def stretched(recipe: Recipe, epochs: int, at_10k: float | None = None) -> int:
+    """So many epochs of a recipe, in a trial that has another length by `epochs_at_10k`; left out: the longest."""
+    lengths = recipe.search.space.get("epochs_at_10k")
+    if not lengths or recipe.epochs_at_10k is None:
+        return epochs
+    return max(1, round(epochs * (at_10k or max(lengths)) / recipe.epochs_at_10k))
 
 
 def wants_range_test(recipe: Recipe) -> bool:
@@ -76,6 +85,8 @@ def apply(recipe: Recipe, params: Mapping[str, Any]) -> Recipe:
     """The recipe with a trial's values in their places: training's own settings, else the model's parameters."""
     own = {k: v for k, v in params.items() if k in RECIPE_KEYS}
     model = {k: _named(v, recipe.search.space.get(k)) for k, v in params.items() if k not in RECIPE_KEYS}
+    if "epochs_at_10k" in own and recipe.epochs is not None:
+        own["epochs"] = stretched(recipe, recipe.epochs, own["epochs_at_10k"])
     return recipe.replace(**own, params={**recipe.params, **model})
 
 
@@ -95,6 +106,10 @@ def check_space(recipe: Recipe, model_params: set[str]) -> None:
         if key not in RECIPE_KEYS and key not in model_params:
             known = [*RECIPE_KEYS, *sorted(model_params)]
             raise UnknownName("search parameter", key, known, "known: " + ", ".join(known))
+    if "epochs_at_10k" in recipe.search.space and recipe.epochs_at_10k is None:
+        raise RecipeError(
+            "search.space.epochs_at_10k needs epochs by that rule, got none; give --epochs-at-10k, without --epochs"
+        )
     searched(recipe)
     for key, choices in recipe.search.space.items():
         for value in choices:  # the ends of a range too

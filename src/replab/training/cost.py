@@ -15,7 +15,7 @@ from replab.data.split import split_for_search, split_sizes
 from replab.errors import ModelError
 from replab.models.adapt import freezing
 from replab.settings.recipe import Recipe
-from replab.settings.searched import planned, searched, wanted_trials, wants_range_test
+from replab.settings.searched import planned, searched, stretched, wanted_trials, wants_range_test
 from replab.settings.words import count, duration, size
 from replab.training import loop
 from replab.training.experiment import Experiment
@@ -48,7 +48,7 @@ class Cost:
             search = trial * sum(trials * epochs for trials, epochs in planned(recipe))
             if wants_range_test(recipe):
                 search += self.trial_step_seconds * test_steps((recipe.epochs or 1) * steps_of(images, recipe))
-        return search, epoch * (recipe.last_epoch or recipe.search.max_epochs)
+        return search, epoch * (stretched(recipe, recipe.last_epoch) if recipe.last_epoch else recipe.search.max_epochs)
 
     def of(self, experiment: Experiment) -> Cost:
         """With the seconds of the experiment's own recipe."""
@@ -75,7 +75,9 @@ class Cost:
             trials = trials if longest else "a range test"
             parts.append(f"search at most {duration(self.search_seconds)} ({trials})")
         if self.train_seconds is not None:
-            parts.append(f"training {duration(self.train_seconds)} ({count(recipe.last_epoch or 0, 'epoch')})")
+            most = stretched(recipe, recipe.last_epoch or 0)
+            at_most = "at most " if most != recipe.last_epoch else ""
+            parts.append(f"training {at_most}{duration(self.train_seconds)} ({count(most, 'epoch')})")
         else:
             parts.append(f"training at most {duration(self.epoch_seconds * recipe.search.max_epochs)}")
         parts.append(f"memory {self.memory_bytes / 2**20:,.0f} MiB (measured on a batch)")

@@ -31,7 +31,7 @@ from replab.records.record import Record
 from replab.settings.length import epochs_for
 from replab.settings.own_parts import without_own_parts
 from replab.settings.recipe import Recipe
-from replab.settings.rules import AUTO
+from replab.settings.rules import AUTO, STRONG
 from replab.settings.searched import check_space
 from replab.training import features
 from replab.training.evaluate import to_backend
@@ -67,7 +67,8 @@ def prepare(
     data = images_of(recipe) if data is None else data
     task = tasks.make(recipe, data.spec, backend.lib, source.function, own)
     recipe = by_rule(recipe, data, task)
-    steps = parse((*recipe.augment, *recipe.augmented_copy.split(",")), own)
+    tried = ",".join((*recipe.search.space.get("augment", ()), recipe.augmented_copy))
+    steps = parse((*recipe.augment, *tried.split(",")), own)
     if not reopened:
         check_fits(steps, data.spec.height, data.spec.width)
     _check_compiler(recipe)
@@ -85,11 +86,19 @@ def prepare(
 def by_rule(recipe: Recipe, data: Dataset, task: Any) -> Recipe:
     """The recipe with what its protocol leaves to the images: epochs by their number, augmentation by their kind."""
     changes: dict[str, Any] = {}
-    if recipe.augment == AUTO:  # features of a frozen backbone are kept, so its images may not change
-        learns = task.name == "classify" and not recipe.freeze
+    space = dict(recipe.search.space)
+    learns = task.name == "classify" and not recipe.freeze  # features of a frozen backbone are kept: no changed images
+    if recipe.augment in (AUTO, STRONG):
         changes["augment"] = suited(recipe.augment, recipe.data, data.spec) if learns else ()
+    if "augment" in space:
+        each = [recipe.replace(augment=words).augment for words in space.pop("augment")]
+        suiting = dict.fromkeys(",".join(suited(words, recipe.data, data.spec)) for words in each)
+        space |= {"augment": list(suiting)} if learns else {}
+    if task.objective is None or recipe.budget is not None:
+        space.pop("epochs_at_10k", None)
+    changes["search"] = {"space": space}
     if task.objective is None:  # two adversaries: a protocol's schedule and search are for a loss that falls
-        changes |= {"epochs_at_10k": None, "search": {"method": "tpe"}}
+        changes |= {"epochs_at_10k": None, "search": {"method": "tpe", "space": space}}
         if recipe.schedule == Recipe.of_protocol(recipe.protocol).schedule:
             changes["schedule"] = "constant"
     elif recipe.epochs is None and recipe.epochs_at_10k is not None:

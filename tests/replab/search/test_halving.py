@@ -12,7 +12,7 @@ from replab.search.one_trial import Trials, one_trial
 from replab.search.trials import search
 from replab.settings.length import epochs_for, rungs
 from replab.settings.recipe import Recipe
-from replab.settings.searched import planned, wanted_trials, wants_range_test
+from replab.settings.searched import apply, planned, wanted_trials, wants_range_test
 
 RECIPE = Recipe(schedule="one-cycle", epochs=40).replace(
     search={"method": "halving", "trials": 8, "rungs": 3, "longest": 0.2}
@@ -60,9 +60,35 @@ def test_the_better_half_goes_on_and_failed_trials_do_not():
     assert next_round(RECIPE, first + second, 1e-3).params == [{"lr": 1e-3}, {"lr": 1e-2}]
     third = [trial(12, 1e-3, [1.0] * 8), trial(13, 1e-2, [0.9] * 8)]
     assert next_round(RECIPE, first + second + third, 1e-3) is None
-    assert winner(first + second + third)[0].number == 13  # of the longest, though shorter ones had a lower loss
+    assert (
+        winner(RECIPE, first + second + third)[0].number == 13
+    )  # of the longest, though shorter ones had a lower loss
     few = [trial(0, 1e-3, [1.0, 1.0]), *(trial(n, 1.0, [], "failed") for n in range(1, 8))]
     assert next_round(RECIPE, few, 1e-3).params == [{"lr": 1e-3}]
+
+
+def test_the_length_of_the_schedule_is_searched_too():
+    """A trial of half the length is half as long in each round; the last round decides, not the longest trial."""
+    space = {"epochs_at_10k": [20.0, 40.0, 80.0], "augment": ["", "flip"]}
+    recipe = RECIPE.replace(epochs_at_10k=40, search={"space": space})
+    assert planned(recipe) == [(8, 4), (4, 8), (2, 16)]  # at most
+    assert (apply(recipe, {"epochs_at_10k": 80.0}).epochs, apply(recipe, {"augment": "flip"}).augment) == (
+        80,
+        ("flip",),
+    )
+
+    def rows(recipe, events):
+        for epoch in range(recipe.epochs):  # the shorter the better
+            yield {"val_loss": recipe.epochs_at_10k + abs(recipe.lr - 2e-3) + 1 / (1 + epoch)}
+
+    found = [done.result for done in search(recipe, InProcess(Trials(recipe, rows)), [], centre=1e-3)]
+    assert {len(t.losses) for t in found[:8]} == {1, 2, 4}
+    assert all(len(t.losses) == {20.0: 1, 40.0: 2, 80.0: 4}[t.params["epochs_at_10k"]] for t in found[:8])
+    pick = winner(recipe, found)[0]
+    assert (pick.number >= 12, pick.params["epochs_at_10k"], len(pick.losses)) == (True, 20.0, 4)
+    assert apply(recipe, pick.params).epochs == 20
+    one = recipe.replace(search={"method": "tpe", "max_epochs": 3})
+    assert len(one_trial(one, rows, Job(0, {"lr": 1e-3, "epochs_at_10k": 80.0}), Heard()).losses) == 80
 
 
 def test_a_trial_of_a_round_runs_its_whole_schedule_and_its_last_loss_counts():
@@ -92,7 +118,7 @@ def loss(recipe, events):
 def test_a_search_finds_the_rate_and_an_interrupted_one_goes_on_the_same():
     whole = [done.result for done in search(RECIPE, InProcess(Trials(RECIPE, loss)), [], centre=1e-3)]
     assert [len(t.losses) for t in whole] == [2] * 8 + [4] * 4 + [8] * 2
-    assert winner(whole)[0].params["lr"] == min((t.params["lr"] for t in whole), key=lambda lr: abs(lr - 2e-3))
+    assert winner(RECIPE, whole)[0].params["lr"] == min((t.params["lr"] for t in whole), key=lambda lr: abs(lr - 2e-3))
     for cut in (3, 8, 9, 13):
         rest = [done.result for done in search(RECIPE, InProcess(Trials(RECIPE, loss)), whole[:cut], centre=1e-3)]
         assert whole[:cut] + rest == whole

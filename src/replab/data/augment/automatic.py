@@ -1,4 +1,5 @@
 """The augmentation that suits the data, for `--augment auto`: shifts for all images, mirrors where the source allows.
+`--augment strong` also hides a square of a quarter of the side.
 
 A mirrored cat is a cat, and a mirrored 2 is no digit. A source says `mirror=True`; a folder of one's own says nothing,
 and is shifted only.
@@ -8,7 +9,7 @@ from __future__ import annotations
 
 from replab.data.images import ImageSpec
 from replab.data.source import source
-from replab.settings.rules import AUTO
+from replab.settings.rules import AUTO, STRONG
 
 
 def mirrors(data: str) -> bool | None:
@@ -17,8 +18,9 @@ def mirrors(data: str) -> bool | None:
 
 
 def suited(augment: tuple[str, ...], data: str, image: ImageSpec) -> tuple[str, ...]:
-    """The words with `auto` replaced. Shifts are by up to an eighth of the image."""
-    if augment != AUTO:
+    """The words with `auto` or `strong` replaced. Shifts are by up to an eighth of the image."""
+    if augment not in (AUTO, STRONG):
         return augment
-    pad = min(image.height, image.width) // 8
-    return (*(["flip"] if mirrors(data) else []), *([f"crop={pad}"] if pad else []))
+    side = min(image.height, image.width)
+    hidden = [f"cutout={side // 4}"] if augment == STRONG and side >= 4 else []
+    return (*(["flip"] if mirrors(data) else []), *([f"crop={side // 8}"] if side >= 8 else []), *hidden)

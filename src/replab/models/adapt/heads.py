@@ -16,7 +16,7 @@ from torch import nn
 
 from replab.backends.as_is import as_is
 from replab.settings.recipe import Recipe
-from replab.settings.rules import AUTO, FITTED_HEADS
+from replab.settings.rules import AUTO, FITTED_HEADS, STRONG
 
 HIDDEN = 512  # of an MLP head
 DECAY = [1e-5, 10.0]  # searched, of logistic regression
@@ -128,7 +128,9 @@ def settle(recipe: Recipe) -> Recipe:
         space.setdefault("weight_decay", DECAY)
     if recipe.head == "knn" and recipe.neighbours is None:
         space.setdefault("neighbours", NEIGHBOURS)
-    augment = () if recipe.augment == AUTO else recipe.augment
+    for key in ("augment", "epochs_at_10k"):  # a protocol's: features are kept, and there is one epoch
+        space.pop(key, None)
+    augment = () if recipe.augment in (AUTO, STRONG) else recipe.augment
     changes = {"augment": augment, "schedule": "constant", "epochs_at_10k": None}
     return recipe.replace(lr=1.0, epochs=1, search={"space": space, "method": "tpe"}, **changes)
 

@@ -91,6 +91,8 @@ class Values:
 
         def has(key: str, value: Any) -> bool:
             decided = self.chosen.params.get(key, getattr(self.chosen, key, None))
+            if isinstance(decided, tuple):  # of words
+                decided = ",".join(decided)
             return bool(decided == value or repr(decided) == value)  # a list is a category named by its repr
 
         complete = [t for t in self.trials if t.state == "complete" and t.value is not None]

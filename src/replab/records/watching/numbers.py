@@ -26,7 +26,7 @@ def headline(row: Mapping[str, float], width: int) -> str:
 
 def spelled(params: Mapping[str, Any]) -> str:
     """lr 0.00123, hidden 64"""
-    return ", ".join(f"{k} {v:.4g}" if isinstance(v, float) else f"{k} {v}" for k, v in params.items())
+    return ", ".join(f"{k} {v:.4g}" if isinstance(v, float) else f"{k} {v or 'none'}" for k, v in params.items())
 
 
 def shown(row: Mapping[str, float]) -> dict[str, str]:
