@@ -41,7 +41,6 @@ MODULES = (
     "torch.nn.parallel.scatter_gather",
     "torch.nn.quantized",
     "torch.nn.utils.fusion",
-    "torch.nn.utils.prune",
     "torch.onnx",
     "torch.overrides",
     "torch.package",

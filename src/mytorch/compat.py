@@ -39,7 +39,7 @@ _SAME = (
         "version",
     ),
     *("nn", "nn.attention", "nn.functional", "nn.init", "nn.modules", "nn.parallel", "nn.parameter", "nn.utils"),
-    *("nn.utils.parametrize", "nn.utils.rnn"),
+    *("nn.utils.parametrize", "nn.utils.prune", "nn.utils.rnn"),
     *(f"nn.modules.{name}" for name in ("activation", "container", "conv", "dropout", "linear", "loss", "module")),
     *(f"nn.modules.{name}" for name in ("normalization", "padding", "pooling", "rnn", "transformer", "utils")),
     *("optim", "optim.lr_scheduler", "optim.optimizer", "optim.swa_utils", "optim.adam", "optim.sgd"),

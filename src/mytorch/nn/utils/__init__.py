@@ -26,8 +26,8 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     """weight_norm and spectral_norm are built on modules, which need nn.utils.rnn: they are imported when asked for."""
     later = ("remove_spectral_norm", "remove_weight_norm", "spectral_norm", "weight_norm")
-    if name == "parametrize":
-        return importlib.import_module("mytorch.nn.utils.parametrize")
+    if name in ("parametrize", "prune"):
+        return importlib.import_module(f"mytorch.nn.utils.{name}")
     if name == "parametrizations" or name in later:
         made = importlib.import_module("mytorch.nn.utils.reparametrized")
         return made if name == "parametrizations" else getattr(made, name)
