@@ -58,6 +58,10 @@ class Recipe:
         choices=choices.AUGMENTATIONS, own=True, label="augmentation", way_out="leave it out for none",
         searchable=True,
     )  # fmt: skip
+    progressive_resize: float | None = setting(
+        None, "train on smaller images at first: a side of this share, which grows to the whole", DATA,
+        at_least=0.25, below=1, label="progressive resizing", way_out="0.5 is usual; leave it out for none",
+    )  # fmt: skip
     tta: str = setting(
         "none", "classify test images as the mean over views: mirrored, or mirrored and shifted by a pixel", DATA,
         choices=choices.VIEWS, label="test-time augmentation", way_out="none turns it off",

@@ -11,6 +11,7 @@ AUTO, STRONG = ("auto",), ("strong",)  # augmentation as it suits the data; with
 TORCH_ONLY = (
     "pretrained", "weights", "freeze", "freeze_until", "unfreeze_every", "lr_backbone", "head", "mup", "average",
     "bias_rate_scale", "head_rate_scale", "whiten", "tta", "precision", "compile",
+    "progressive_resize",
 )  # fmt: skip
 
 
@@ -56,6 +57,11 @@ def broken_rules(recipe: Any) -> Iterator[str]:
         yield f"--average-decay needs an average, got {recipe.average_decay:g}; give --average ema or lookahead"
     if recipe.tta != "none" and recipe.freeze and recipe.feature_cache:
         yield f"--tta needs the images, got {recipe.tta} and features kept by --freeze; give --no-feature-cache"
+    if recipe.progressive_resize is not None and recipe.freeze and recipe.feature_cache:
+        yield (
+            f"--progressive-resize needs the images, got {recipe.progressive_resize:g} and features kept by --freeze;"
+            " give --no-feature-cache"
+        )
     behind = [name for name in ("mup", "pretrained") if getattr(recipe, name)]
     if recipe.whiten is not None and behind:
         yield f"--whiten cannot be combined with --{behind[0]}, got {recipe.whiten}; leave one out"

@@ -23,6 +23,7 @@ from replab.settings.recipe import Recipe, derive_seed
 from replab.training import schedules
 from replab.training.ddp.team import Team
 from replab.training.evaluate import to_backend
+from replab.training.resizing import resized
 from replab.training.state import State
 
 Row = dict[str, float]  # numbers that must repeat
@@ -84,6 +85,7 @@ def fit(
                     if index < done:  # before an interruption; drawing it has moved the batches' generator on
                         continue
                     step = (epoch - 1) * len(batches) + index
+                    batch = resized(batch, recipe, epoch)
                     log = train_step(learner, model, batch, state.optimizers, recipe, step, total)
                     state.after_step(step, total, log, team.images(batch))
             logs, sizes = state.end_epoch()

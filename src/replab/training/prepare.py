@@ -36,6 +36,7 @@ from replab.settings.searched import check_space
 from replab.training import features
 from replab.training.evaluate import to_backend
 from replab.training.experiment import Experiment, prefers_channels_last
+from replab.training.resizing import resized
 from replab.training.try_parts import try_parts
 
 MOST_THREADS = 1024
@@ -134,6 +135,7 @@ def _check_labels(recipe: Recipe, task: Any, data: Dataset, steps: Sequence[Step
         ("--tta", recipe.tta != "none"),
         ("--whiten", recipe.whiten is not None),
         ("--compile", recipe.compile),
+        ("--progressive-resize", recipe.progressive_resize is not None),
     ):
         if wanted and task.name != "classify":
             raise RecipeError(
@@ -159,6 +161,7 @@ def _tried(experiment: Experiment) -> Experiment:
         experiment = replace(experiment, channels_last=False)
         model = experiment.model()
         _try_on_a_batch(experiment, model)
+    _try_smaller(experiment, model)
     experiment = features.frozen(experiment)
     experiment.tried.append(model)
     return experiment
@@ -190,6 +193,24 @@ def _try_on_a_batch(experiment: Experiment, model: Any) -> None:
             f"{name} does not take images of {data.spec}; {way_out} ({type(error).__name__}: {text})"
         ) from error
     experiment.task.check_output(name, output, batch, data.spec)
+
+
+def _try_smaller(experiment: Experiment, model: Any) -> None:
+    """The smallest images of progressive resizing through the model, where they are wanted."""
+    recipe = experiment.recipe.replace(epochs=2)
+    if recipe.progressive_resize is None:
+        return
+    images = experiment.data.train.subset(slice(0, min(4, len(experiment.data.train))))
+    small = resized(next(iter(experiment.batches(images, model).epoch(1))), recipe, 1)
+    try:
+        with experiment.backend.lib.no_grad():
+            model(small.x)
+    except Exception:
+        sides = "x".join(map(str, small.x.shape[2:]))
+        raise RecipeError(
+            f"--progressive-resize needs a model for images of any size, got {experiment.source.name}, which does not"
+            f" take {sides}; leave it out"
+        ) from None
 
 
 def _other_channels(experiment: Experiment, model: Any, x: Any, text: str) -> str:
