@@ -211,10 +211,13 @@ def digest_of(path: Path, size: int | None = None) -> str | None:
         return None
     if path.stat().st_size > most(path.name):
         return "too large"  # nothing that was ever written
-    with path.open("rb") as file:
-        if size is not None:
-            return hashlib.sha256(file.read(size)).hexdigest()
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    try:
+        with path.open("rb") as file:
+            if size is not None:
+                return hashlib.sha256(file.read(size)).hexdigest()
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise FileError(f"cannot read {path}: {files.reason(error, path.parent)}") from None
 
 
 def _inside(name: Any) -> bool:

@@ -124,10 +124,10 @@ def verify(record: Record) -> Verdict:
 
 def _fault(record: Record, name: str) -> str:
     """What is wrong with a file; nothing where it is whole."""
-    if not record.manifest.whole(name, manifest.digest_of(record.path(name))):
-        return "it is not what was written (SHA-256)"
     read = next((read for pattern, read in READERS if fnmatch(name, pattern)), lambda record, name: None)
     try:
+        if not record.manifest.whole(name, manifest.digest_of(record.path(name))):
+            return "it is not what was written (SHA-256)"
         content: Any = read(record, name)
     except ReplabError as error:
         return str(error).removeprefix(f"run {record.id}: ").removeprefix(f"{name} ")

@@ -332,3 +332,18 @@ def test_two_readers_and_a_writer(record):
         record.write_text("a", text)
         assert other.read_text("a") == text
     assert checkpoint.NEWEST not in other.manifest.entries()
+
+
+def test_a_file_that_the_disk_does_not_give_back_is_one_line(tmp_path, monkeypatch):
+    """The journal is hashed when a run ends, however it ends."""
+    (tmp_path / "events.jsonl").write_text("{}\n")
+    opened = Path.open
+
+    def failing(path, *args, **kwargs):
+        if path.name == "events.jsonl":
+            raise OSError(errno.EIO, "Input/output error")
+        return opened(path, *args, **kwargs)
+
+    monkeypatch.setattr(Path, "open", failing)
+    with pytest.raises(FileError, match=r"cannot read .*events.jsonl: Input/output error"):
+        Manifest(tmp_path).settle()
