@@ -6,7 +6,7 @@ import pytest
 
 from replab import api, preflight, race
 from replab.errors import RunError
-from replab.race import entry
+from replab.race import entry, probe
 from replab.records.events import Events
 from replab.report import write
 from replab.training.prepare import images_of
@@ -89,11 +89,11 @@ def test_an_interrupted_race_continues(tries, not_trained, tmp_path, monkeypatch
 
 
 def test_a_model_that_fails_is_out_and_a_race_of_none_is_refused(tries, tmp_path, monkeypatch):
-    def slow(recipe, *words):
-        raise RunError("too slow: a step takes 9.0s")
+    def slow(recipe, images, budget):
+        return {"step": 9.0, "image": 0.0, "seconds": 0.0, **entry.admitted(10.0, budget)}
 
-    monkeypatch.setattr(race, "compete", slow)
-    with pytest.raises(RunError, match=r"no model could enter the race \(too slow.*give more time"):
+    monkeypatch.setattr(entry, "measured", slow)
+    with pytest.raises(RunError, match=r"no model could enter the race \(too slow: a round would .*give more time"):
         race.best("digits", 60.0, models=["mlp", "cnn"], runs=tmp_path, events=Events())
 
 
@@ -178,3 +178,48 @@ def test_another_race_is_refused_its_folder(not_trained, tmp_path):
 
 def test_every_round_has_its_share():
     assert [race.rounds_of(n) for n in (1, 3, 4, 7, 8, 15)] == [1, 1, 2, 2, 3, 3]
+
+
+def test_a_frozen_backbone_is_judged_on_validation_images_and_its_head_fitted_when_it_wins(
+    finished_run, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(write, "draw", lambda *args: [])
+    mine = f"probe:mlp@{finished_run.folder}"
+    settings = {"limit": 200, "params": {"widths": [16]}, "search": {"trials": 2}}
+    folder, run = race.best("digits", 60.0, models=[mine], runs=tmp_path, events=Events(), **settings)
+    state = json.loads((folder / "race.json").read_text())
+    (only,) = state["entrants"][mine]["rounds"]
+    assert only["images"] == 200 - 40  # all that are not for validation
+    assert only["accuracy"] > 0.5
+    assert (run.recipe.freeze, run.recipe.head, run.recipe.budget) == (True, "logistic", None)
+    assert run.metrics["accuracy"] > 0.5
+    assert "fine-tuning the backbone" in (folder / "race.md").read_text()
+
+
+def test_a_probe_takes_as_many_images_as_its_seconds_pay_for(finished_run):
+    recipe = preflight.requested(
+        "mlp", "digits", protocol="standard", limit=200, params={"widths": [16]}, freeze=True, head="logistic",
+        weights=str(finished_run.folder),
+    )  # fmt: skip
+    images = images_of(recipe)
+
+    def split(number):
+        return images.train.split(0.2, number)
+
+    assert probe.compete(recipe, images, split, {"image": 1.0}, 40.0 + 30.0)["images"] == 30
+    dear = probe.measured(recipe, images, 1e-6)
+    assert dear["out"].startswith("too slow: its features take ")
+    assert dear["needs"] == pytest.approx(dear["whole"] / 0.6)
+
+
+def test_weights_in_the_cache_enter_by_themselves(tmp_path, monkeypatch):
+    monkeypatch.setenv("REPLAB_CACHE", str(tmp_path))
+    assert probe.at_hand() == []
+    (tmp_path / "weights").mkdir()
+    for file in ("resnet34-b627a593.pth", "resnet34-00000000.pth"):  # the latter is nobody's
+        (tmp_path / "weights" / file).write_bytes(b"")
+    assert probe.at_hand() == ["probe:torchvision:resnet34"]
+    own = {"freeze": True, "head": "logistic"}
+    assert probe.entrant("probe:torchvision:resnet34") == ("torchvision:resnet34", {**own, "pretrained": True})
+    assert probe.entrant("probe:lite0.py:net@w.pth") == ("lite0.py:net", {**own, "weights": "w.pth"})
+    assert probe.entrant("cnn") == ("cnn", {})

@@ -115,9 +115,13 @@ def best(
     data: Annotated[str, typer.Option("--data", "-d", help="name of a data set, or a folder or zip of images",
                                       autocompletion=names.datasets)] = "digits",
     budget: Annotated[str, typer.Option(metavar="TIME", help="for the race and the winner together: 10m, 1h")] = "10m",
-    models: Annotated[str, typer.Option(metavar="A,B", help="only these; by default every classifier")] = "",
+    models: Annotated[str, typer.Option(
+        metavar="A,B", help="only these; by default every classifier, and a frozen backbone for each of torchvision's"
+        " weights in the cache; probe:MODEL@WEIGHTS is one of your own"
+    )] = "",
     per_class: Annotated[int | None, typer.Option(metavar="N", help="most training images per class")] = None,
     size: Annotated[int | None, typer.Option(metavar="N", help="resize the images to squares of this side")] = None,
+    normalise: Annotated[str | None, typer.Option(metavar="HOW", help="of the images, for all models")] = None,
     seed: Annotated[int, typer.Option(metavar="N", help="decides every random draw")] = 3407,
     quiet: Quiet = False,
     log_level: LogLevel = None,
@@ -127,7 +131,7 @@ def best(
     from replab.settings.text import parse_seconds
 
     seconds = parse_seconds(budget)
-    settings = {"per_class": per_class, "size": size}
+    settings = {"per_class": per_class, "size": size, "normalise": normalise}
     given = {key: value for key, value in settings.items() if value is not None}
     from replab import race
 

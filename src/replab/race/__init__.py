@@ -20,7 +20,7 @@ from replab import api, preflight
 from replab.errors import DataError, ReplabError, RunError
 from replab.files import write_atomic
 from replab.models.registry import MODELS
-from replab.race import entry
+from replab.race import entry, probe
 from replab.race.entry import SHARE, State
 from replab.records.events import Events
 from replab.records.record import Record, runs_folder
@@ -46,9 +46,11 @@ def best(
     **settings: Any,
 ) -> tuple[Path, Run]:
     """(the folder of the race, the winner's run). `settings` are a recipe's, for all entrants."""
-    names = list(models) or classifiers()
+    names = list(models) or [*classifiers(), *probe.at_hand()]
+    shared = {"protocol": "standard", "seed": seed, "runs": runs, **settings}
     recipes = {
-        name: preflight.requested(name, data, protocol="standard", seed=seed, runs=runs, **settings) for name in names
+        name: preflight.requested(model, data, **shared, **own)
+        for name, (model, own) in ((name, probe.entrant(name)) for name in names)
     }
     events = events or Events()
     folder = runs_folder(runs) / "races" / f"{Path(data).name}-{round(budget)}s-seed{seed}"
@@ -113,11 +115,14 @@ def run_rounds(state: State, recipes: dict[str, Recipe], keep: Callable[[], None
             left = max(round_["seconds"] - round_["used"], 0.1 * round_["seconds"])
             seconds = left * costs[place] / sum(costs[place:])
             splits = SPLITS if rounds_of(count) == 1 else 1
+            least = FEWEST * entrant["step"] + entrant["image"] * len(split(0)[1])
             try:
-                entrant["rounds"].append(compete(recipes[name], images, split, entrant, seconds, splits))
+                if seconds < least:
+                    raise RunError(f"too slow: a round would take it {duration(least)}")
+                run_round = probe.compete if recipes[name].freeze else compete
+                entrant["rounds"].append(run_round(recipes[name], images, split, entrant, seconds, splits))
             except ReplabError as error:
-                longer = 2 * FEWEST * entrant["step"] / seconds
-                entrant |= {"out": str(error), "needs": max(entrant["needs"], longer * state["budget"])}
+                entrant |= {"out": str(error), "needs": max(entrant["needs"], 2 * least / seconds * state["budget"])}
             took = perf_counter() - began
             round_["used"], state["spent"] = round_["used"] + took, state["spent"] + took
             keep()
@@ -190,8 +195,6 @@ def compete(
 
     part, validation = split(0)
     steps = int((seconds - entrant["image"] * len(validation)) / entrant["step"])
-    if steps < FEWEST:
-        raise RunError(f"too slow: a step takes {duration(entrant['step'])}")
     experiment, began = prepare(recipe, None, images), perf_counter()
     if "lr" not in entrant:
         trying = test_steps(steps)
@@ -234,7 +237,9 @@ def train(
 
     heard = Remember()
     events.add(heard)
+    model, own = probe.entrant(state["winner"])
+    settings |= own or {"budget": left}  # a probe takes what it takes: it entered because that fits
     try:
-        return api.run(state["winner"], data, protocol="standard", budget=left, runs=runs, events=events, **settings)
+        return api.run(model, data, protocol="standard", runs=runs, events=events, **settings)
     finally:
         events.remove(heard)

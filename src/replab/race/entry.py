@@ -7,10 +7,11 @@ from time import perf_counter
 from typing import Any
 
 from replab.errors import ReplabError
+from replab.race import probe
+from replab.race.probe import SHARE
 from replab.settings.recipe import Recipe
 from replab.settings.words import duration
 
-SHARE = 0.4  # of the budget is for the race, the rest for the winner
 ENOUGH = 0.2  # of the usual epochs: who would win and be trained for less does not enter
 ENTRY = 0.4  # of the race's time, for timing the entrants
 GLIMPSE = 8  # images of a first step
@@ -22,12 +23,13 @@ def enter_all(state: State, recipes: dict[str, Recipe], images: Any, keep: Calla
     known = state["entrants"]
     for name, recipe in recipes.items():
         if name not in known:
-            known[name] = looked_at(recipe, images, state["budget"])
+            frozen = probe.measured if recipe.freeze else looked_at
+            known[name] = frozen(recipe, images, state["budget"])
             state["spent"] += known[name].pop("seconds")
             keep()
     for name in sorted((name for name in known if not known[name]["out"]), key=lambda name: known[name]["whole"]):
         if "step" in known[name]:
-            continue  # done before it was interrupted
+            continue  # a probe, or done before it was interrupted
         if state["spent"] > ENTRY * SHARE * state["budget"] and sum("step" in one for one in known.values()) > 1:
             known[name] |= {"out": "too slow: no time was left to try it", "needs": 2 * state["budget"]}
         else:

@@ -35,7 +35,7 @@ def write(folder: Path, state: State, run: Run) -> None:
         table(("model", *heads, "end"), rows),
         "![race](race.png)",
         "## What a larger budget would try next",
-        "\n".join(f"- {line}" for line in next_tries(state)),
+        "\n".join(f"- {line}" for line in next_tries(state, run.recipe.freeze)),
     ]
     save(draw_race({name: entrants[name]["rounds"] for name in order if entrants[name]["rounds"]}), folder / "race.png")
     write_atomic(folder / "race.md", ("\n\n".join(parts) + "\n").encode())
@@ -49,8 +49,8 @@ def best_of(entrant: dict[str, Any]) -> float:
     return max((round_["accuracy"] for round_ in entrant["rounds"]), default=0.0)
 
 
-def next_tries(state: State) -> list[str]:
-    """Models that had no time, what they would need, and the runner-up."""
+def next_tries(state: State, frozen: bool) -> list[str]:
+    """Models that had no time, what they would need, the runner-up, and more of the winner."""
     entrants, winner = state["entrants"], state["winner"]
     lines = [
         f"{name}: with {duration(entrant['needs'])} it could enter"
@@ -62,4 +62,6 @@ def next_tries(state: State) -> list[str]:
         second = max(others, key=lambda name: (len(entrants[name]["rounds"]), best_of(entrants[name])))
         gap = best_of(entrants[winner]) - best_of(entrants[second])
         lines.append(f"{second}, which ended {gap:.1%} behind the winner, in longer rounds")
+    if frozen:
+        return [*lines, f"fine-tuning the backbone of {winner}: its head alone was fitted"]
     return [*lines, f"more epochs of {winner}: {count(entrants[winner]['rounds'][-1]['epochs'], 'epoch')} decided"]

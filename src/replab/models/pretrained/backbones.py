@@ -65,6 +65,17 @@ def backbone(model: str) -> Backbone | None:
     return Backbone(name, weights.url, transforms.crop_size[0], tuple(transforms.mean), tuple(transforms.std), stem)
 
 
+def at_hand() -> list[str]:
+    """Those of torchvision's whose weights are in the cache and known by their whole hash: torchvision:NAME."""
+    there = [file for file in hashes.SHA256 if (weights_folder() / file).is_file()]
+    if not there:
+        return []
+    from replab.backends.torchvision_cpu import torchvision
+
+    known = torchvision.models.list_models(module=torchvision.models)
+    return [PREFIX + name for name in known if _weights(name).url.rpartition("/")[2] in there]
+
+
 def normalised(net: nn.Module, model: str) -> nn.Module:
     """The network with its backbone's normalisation as its first layer; images come in [0, 1]."""
     known = backbone(model)
