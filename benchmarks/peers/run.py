@@ -3,6 +3,7 @@
 make peers                                   # cnn, 3,000 images of CIFAR-10, one seed, fastai at 20 epochs
 make peers PEERS="--seeds 0,1,2 --epochs 10,20,40 --augmented --lightning --epoch"
 make peers PEERS="--model mlp --data fashion-mnist --per-class 1000 --seeds 0,1,2"
+make peers PEERS="--model resnet9 --per-class 200 --epochs 10 --budget 3m"
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ def ours(given: argparse.Namespace, protocol: str, seed: int, folder: str) -> di
     from replab import load_run
 
     words = ["run", given.model, "--data", given.data, "--per-class", str(given.per_class), "--protocol", protocol]
+    words += ["--budget", given.budget] if given.budget else []
     began = time.perf_counter()
     subprocess.run(
         [sys.executable, "-m", "replab", *words, "--seed", str(seed), "--runs", folder, "--quiet"], check=True
@@ -53,6 +55,7 @@ def main() -> None:
     parser.add_argument("--per-class", type=int, default=300)
     parser.add_argument("--seeds", default="0", help="joined by commas")
     parser.add_argument("--protocols", default="standard")
+    parser.add_argument("--budget", default="", help="for replab's search and training: 3m")
     parser.add_argument("--epochs", default="20", help="of fastai's one-cycle, joined by commas; empty: leave it out")
     parser.add_argument("--augmented", action="store_true", help="fastai also with flips and crops")
     parser.add_argument("--lightning", action="store_true", help="Lightning + Optuna too: minutes per seed")
@@ -78,7 +81,8 @@ def main() -> None:
                 return printed(given.python, "sides.py", what, given.model, path, str(seed), *rest)
 
             for protocol in filter(None, given.protocols.split(",")):
-                show(sides, f"replab {protocol}", seed, ours(given, protocol, seed, f"{folder}/{protocol}-{seed}"))
+                name = f"replab {protocol}" + (f", budget {given.budget}" if given.budget else "")
+                show(sides, name, seed, ours(given, protocol, seed, f"{folder}/{protocol}-{seed}"))
             for epochs in filter(None, given.epochs.split(",")):
                 for how in ("plain", *(["augmented"] if given.augmented else [])):
                     show(sides, f"fastai one-cycle({epochs}), {how}", seed, peer("fastai", epochs, how))

@@ -5,6 +5,7 @@ import tomllib
 import pytest
 
 from replab import api
+from replab.data.augment import automatic
 from replab.data.augment.automatic import mirrors, suited
 from replab.data.images import ImageSpec
 from replab.errors import ReplabError
@@ -149,6 +150,16 @@ def test_flips_are_for_data_that_allow_them():
     assert suited(("strong",), "digits", ImageSpec(1, 8, 8, 10)) == ("crop=1", "cutout=2")
     assert suited((), "cifar10", image) == ()
     assert (mirrors("cifar10"), mirrors("svhn"), mirrors("./photos")) == (True, False, None)
+
+
+@pytest.mark.parametrize(("model", "words"), [("mlp", ("flip",)), ("cnn", ("flip", "crop=1"))])
+def test_a_model_that_takes_all_pixels_at_once_is_not_shifted_by_rule(model, words, monkeypatch):
+    monkeypatch.setattr(automatic, "mirrors", lambda data: True)
+    settings = {"limit": 60, "protocol": "standard"}
+    assert api.prepare(model, **settings).recipe.augment == words
+    assert api.prepare(model, **settings, augment=("crop=1",)).recipe.augment == (
+        "crop=1",
+    )  # what is asked for is done
 
 
 def test_models_that_generate_are_not_augmented_and_adversaries_keep_their_own_rate(tmp_path):

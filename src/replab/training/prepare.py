@@ -17,10 +17,10 @@ import numpy as np
 from replab import tasks
 from replab.backends import backend as backends
 from replab.backends import own_parts
-from replab.data.augment.automatic import suited
+from replab.data.augment.automatic import suited, without_shifts
 from replab.data.augment.steps import Step, check_fits, mixes_labels, parse
 from replab.data.augmented_copy import with_augmented_copy
-from replab.data.images import Dataset, Images
+from replab.data.images import Dataset, Images, ImageSpec
 from replab.data.load import load
 from replab.errors import DataError, ModelError, RecipeError, ReplabError, RunError
 from replab.models import loader
@@ -67,6 +67,7 @@ def prepare(
     own = own_parts.load(recipe, backend, parts or {})
     data = images_of(recipe) if data is None else data
     task = tasks.make(recipe, data.spec, backend.lib, source.function, own)
+    suits = recipe.augment in (AUTO, STRONG)
     recipe = by_rule(recipe, data, task)
     tried = ",".join((*recipe.search.space.get("augment", ()), recipe.augmented_copy))
     steps = parse((*recipe.augment, *tried.split(",")), own)
@@ -81,7 +82,8 @@ def prepare(
         initial = weights.read(recipe.weights or backbones.fetched(source.name, weights_sha256))
         if recipe.normalise == "backbone" and initial.normalise:
             recipe = recipe.replace(normalise=initial.normalise)
-    return _tried(Experiment(recipe, data, source, backend, device, task, initial=initial, own=own))
+    experiment = Experiment(recipe, data, source, backend, device, task, initial=initial, own=own)
+    return _tried(experiment, augmented_by_rule=suits)
 
 
 def by_rule(recipe: Recipe, data: Dataset, task: Any) -> Recipe:
@@ -148,10 +150,12 @@ def _check_labels(recipe: Recipe, task: Any, data: Dataset, steps: Sequence[Step
         )
 
 
-def _tried(experiment: Experiment) -> Experiment:
+def _tried(experiment: Experiment, augmented_by_rule: bool) -> Experiment:
     """The experiment after one batch through its model, with what task and model leave no choice about settled."""
     model, summary = experiment.begin(experiment.recipe)
     recipe = experiment.task.settle(experiment.recipe, model)
+    if augmented_by_rule and takes_all_pixels(model, experiment.data.spec):
+        recipe = recipe.replace(augment=without_shifts(recipe.augment))
     experiment = replace(experiment, recipe=recipe, weights_summary=summary)
     try:
         _try_on_a_batch(experiment, model)
@@ -165,6 +169,12 @@ def _tried(experiment: Experiment) -> Experiment:
     experiment = features.frozen(experiment)
     experiment.tried.append(model)
     return experiment
+
+
+def takes_all_pixels(model: Any, image: ImageSpec) -> bool:
+    """Whether the first layer with weights multiplies the whole image, as an MLP's: shifts cost it accuracy."""
+    first = next((module for module in model.modules() if getattr(module, "weight", None) is not None), None)
+    return getattr(first, "in_features", None) == image.channels * image.height * image.width
 
 
 def _try_on_a_batch(experiment: Experiment, model: Any) -> None:
