@@ -13,6 +13,7 @@ from replab.preflight import requested
 from replab.records.events import Events
 from replab.report import write
 from replab.settings import protocols
+from replab.settings.length import epochs_for
 from replab.settings.recipe import DEFAULT, Recipe
 
 SMALL = {"limit": 120, "params": {"widths": [8]}, "events": Events()}
@@ -156,7 +157,10 @@ def test_flips_are_for_data_that_allow_them():
 def test_a_model_that_takes_all_pixels_at_once_is_not_shifted_by_rule(model, words, monkeypatch):
     monkeypatch.setattr(automatic, "mirrors", lambda data: True)
     settings = {"limit": 60, "protocol": "standard"}
-    assert api.prepare(model, **settings).recipe.augment == words
+    recipe = api.prepare(model, **settings).recipe
+    assert recipe.augment == words
+    assert recipe.epochs == epochs_for(60, 15 if model == "mlp" else 25)
+    assert api.prepare(model, **settings, epochs=7).recipe.epochs == 7
     assert api.prepare(model, **settings, augment=("crop=1",)).recipe.augment == (
         "crop=1",
     )  # what is asked for is done
