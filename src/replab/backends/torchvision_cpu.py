@@ -14,7 +14,8 @@ import torch
 _signature = "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor"
 
 
-def _import_torchvision():
+def import_torchvision():
+    """The package, imported once, its missing operators declared where they are."""
     try:
         return importlib.import_module("torchvision")
     except RuntimeError as error:
@@ -27,4 +28,4 @@ def _import_torchvision():
     return importlib.import_module("torchvision")
 
 
-torchvision = _import_torchvision()
+torchvision = import_torchvision()

@@ -52,7 +52,8 @@ class Torchvision(Loader, MetaPathFinder):
         del sys.modules["torchvision"]
         from replab.backends import torchvision_cpu
 
-        sys.modules["torchvision"] = torchvision_cpu.torchvision  # the import system takes what lies there
+        # Called, not read: torchvision_cpu may be the one who imports it. The import system takes what lies there.
+        sys.modules["torchvision"] = torchvision_cpu.import_torchvision()
 
 
 _roots: list[Path] = []  # folders of users' files, whose neighbours can be imported
