@@ -49,7 +49,7 @@ def draw(found: dict[str, list[Run]], path: str) -> None:
     style.dress(ax, "minutes of training", "", "test accuracy (%)")
     ax.set_xscale("log")
     for place, (name, runs) in enumerate(found.items()):
-        minutes = [run.seconds["training"] / 60 for run in runs]
+        minutes = [run.seconds["train"] / 60 for run in runs]
         accuracy = [100 * run.metrics["accuracy"] for run in runs]
         ax.plot(minutes, accuracy, "o", color=style.colour(place), markersize=5)
         ax.annotate(name, (median(minutes), mean(accuracy)), (8, 8), textcoords="offset points", fontsize=8)
@@ -72,10 +72,10 @@ def main() -> None:
                 place = Path(given.runs or folder) / f"{name.replace(' ', '-')}-{seed}"
                 run = climbed(RUNGS[name], seed, place)
                 found.setdefault(name, []).append(run)
-                seconds, accuracy = run.seconds["training"], run.metrics["accuracy"]
+                seconds, accuracy = run.seconds["train"], run.metrics["accuracy"]
                 print(f"  seed {seed}: {seconds:.1f} s of training, {accuracy:.2%}, {flops(run):.2g} FLOPs", flush=True)
         for name, runs in found.items():
-            times = median(run.seconds["training"] for run in runs)
+            times = median(run.seconds["train"] for run in runs)
             print(f"{name}: {times:.1f} s (median), {mean(run.metrics['accuracy'] for run in runs):.2%} (mean)")
         if given.figure:
             draw(found, given.figure)
