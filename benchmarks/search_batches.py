@@ -1,9 +1,8 @@
-"""What it costs that trials are asked for in batches: loss, accuracy and epochs of a search, by the size of its batch.
+"""What it costs that trials are asked for ahead: loss, accuracy and epochs of a search, by how many are open at once.
 
-    python benchmarks/search_batches.py                    cnn on digits, batches of 1, 2, 4 and 8, three seeds
+    python benchmarks/search_batches.py                    cnn on digits, 1, 2, 4 and 8 trials open, three seeds
 
-A batch knows only the trials of earlier batches: of 20 trials, a search by eights asks twice with what it knows. Each
-run searches the rate and the epochs by the protocol `notes`, then trains; nothing else differs.
+With eight open, a trial is asked for without knowing what comes of the seven before it. Each run searches the rate and the epochs by the protocol `notes`, then trains; nothing else differs.
 """
 
 from __future__ import annotations

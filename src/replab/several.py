@@ -12,6 +12,7 @@ import os
 import shutil
 import sys
 import tempfile
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -280,7 +281,7 @@ def side_by_side(
     engine = hire(work, crew)
     try:
         with events.span("runs", len(jobs)):
-            for done in engine.run(jobs, events):
+            for done in engine.run(deque(jobs), events):
                 events.tell("step", what="runs")
                 yield done.number, done.result
     finally:

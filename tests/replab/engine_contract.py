@@ -1,5 +1,6 @@
 """What every engine must keep, and a small model whose process dies while it trains when a test wants it to."""
 
+from collections import deque
 from hashlib import sha256
 from pathlib import Path
 
@@ -79,23 +80,29 @@ def in_order(done):
 
 
 def keeps_the_contract(crew, expected):
-    done = list(crew.run(JOBS, Events(heard := Heard())))
+    done = list(crew.run(deque(JOBS), Events(heard := Heard())))
     assert in_order(done) == expected
     assert all(one.seconds > 0 and one.where for one in done)
     epochs = [(e.facts["trial"], e.facts["epoch"]) for e in heard if e.kind == "epoch"]
     assert sorted(epochs) == [(t.number, n + 1) for t in expected for n in range(len(t.losses))]
     # the same workers go on, and compare with what they are given
     behind = [Job(9, JOBS[0].params, Standings(expected).bars(), most=1)]
-    (again,) = crew.run(behind, Events())
+    (again,) = crew.run(deque(behind), Events())
     assert again.result.losses == expected[0].losses[:1]
-    assert list(crew.run([], Events())) == []
+    assert list(crew.run(deque(), Events())) == []
+    # what is added while others run is run too
+    growing, found = deque(JOBS[:1]), []
+    for done in crew.run(growing, Events()):
+        found.append(done.result)
+        growing.extend(JOBS[len(found) : len(found) + 1])
+    assert found == expected
 
 
 def survives_lost_workers(crew, expected, orders):
     """SIGKILL from within, and an allocation that fails, in the middle of an epoch."""
     for order in ("kill-one", "huge-one"):
         (orders / order).touch()
-    assert in_order(crew.run(JOBS, Events(heard := Heard()))) == expected
+    assert in_order(crew.run(deque(JOBS), Events(heard := Heard()))) == expected
     assert not list(orders.iterdir())
     assert sum("was lost" in e.facts.get("text", "") for e in heard) == 2
 

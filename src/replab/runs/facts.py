@@ -146,7 +146,7 @@ def _search(values: Values) -> str:
     search = values.chosen.search
     if search.method == "halving":
         return _halving(values)
-    asked = "one after another" if search.batch == 1 else f"in batches of {search.batch}"
+    asked = "one after another" if search.batch == 1 else f"up to {search.batch} at once"
     each = f", each on {count(search.threads, 'thread')}" if search.threads else ""
     return f"{count(len(values.trials), 'trial')} {asked}{each}"
 

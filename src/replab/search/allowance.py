@@ -31,24 +31,28 @@ class Allowance:
         """Seconds after these trials."""
         return self.seconds - self.trial_epoch_seconds * sum(max(1, len(t.losses)) for t in trials)
 
-    def next_batch(self, earlier: Sequence[Trial], size: int) -> tuple[int, int | None]:
-        """(how many trials of the next batch, for how many epochs each at most); None: for as many as they take."""
+    def next_trial(self, told: Sequence[Trial], open_: Sequence[int], room: int) -> int | None:
+        """Epochs at most of one more trial, of `room` that are asked for now; None: no limit; 0: it is not paid for.
+
+        `open_`: the most that each trial may take that is asked for and not yet told.
+        """
         if self.seconds == inf:
-            return size, None
-        left, complete = self.left(earlier), [t for t in earlier if t.state == "complete"]
+            return None
+        left = self.left(told) - self.trial_epoch_seconds * sum(open_)
+        complete = [t for t in told if t.state == "complete"]
         needed = self.training_epochs or (best(complete).best_epoch if complete else 1)
         spare = left - needed * self.epoch_seconds  # what trials may take; one that trains for longer takes more
         each = max(self.trial_epoch_seconds, 1e-9)
-        trials = min(size, int(spare / each))
+        trials = min(room, int(spare / each))
         if trials < 1:
-            return (0, None) if earlier else (1, 1)  # one is tried at least
+            return 0 if told or open_ else 1  # one is tried at least
         epochs = int(spare / (trials * each))
         if not self.training_epochs and epochs > needed:  # the training may then take as many as the longest of them
             longer = int(left / (trials * each + self.epoch_seconds))
             epochs = max(needed, longer)
         if complete and epochs < FEWEST:
-            return 0, None
-        return trials, max(1, epochs)
+            return 0
+        return max(1, epochs)
 
     def affordable(self, trials: Sequence[Trial], wanted: int) -> int:
         """Epochs of the training: those wanted, or as many as there is time for, and at least one."""

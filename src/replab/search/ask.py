@@ -1,4 +1,4 @@
-"""What to try next: Optuna's TPE, asked for each batch from what has been finished."""
+"""What to try next: Optuna's TPE, asked for each trial from what has been told by then."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import optuna
 
 from replab.records.trial import Trial
 from replab.settings.recipe import Recipe, derive_seed
-from replab.settings.searched import Choice, Range, category, searched, wanted_trials
+from replab.settings.searched import Choice, Range, category, searched
 
 optuna.logging.set_verbosity(optuna.logging.WARNING)
 
@@ -23,17 +23,17 @@ STATES = {
 }
 
 
-def ask(recipe: Recipe, finished: Sequence[Trial]) -> list[Params]:
-    """The parameters of the next batch."""
-    return Suggester(recipe).suggest(finished)
+def ask(recipe: Recipe, told: Sequence[Trial], open_: Sequence[Params] = ()) -> Params:
+    """The parameters of the next trial."""
+    return Suggester(recipe).suggest(told, open_)
 
 
 class Suggester:
-    """Asks batch after batch.
+    """Asks for trial after trial.
 
-    Each ask is by a sampler of its own, seeded by (seed, trials finished), over a study that was told every finished
-    trial: an interrupted search asks the same again. The study is kept, because telling one all trials anew for each
-    batch is quadratic in their number.
+    Each ask is by a sampler of its own, seeded by (seed, number of the trial), over a study that was told every
+    finished trial: an interrupted search asks the same again. The study is kept, because telling one all trials anew
+    for each ask is quadratic in their number.
     """
 
     def __init__(self, recipe: Recipe):
@@ -43,43 +43,45 @@ class Suggester:
         self.told = 0
         self.open: list[optuna.Trial] = []  # asked for, and not yet told
 
-    def suggest(self, finished: Sequence[Trial]) -> list[Params]:
-        """Quasi-random points at the start, then TPE's, which takes the trials of its own batch for bad ones.
+    def suggest(self, told: Sequence[Trial], open_: Sequence[Params]) -> Params:
+        """A quasi-random point at the start, then TPE's, which takes the trials that are still open for bad ones.
 
-        `finished` are the trials of the call before and what came of them. A batch of one is TPE's own from the start.
+        `open_`: the parameters of trials after those told. With a batch of one TPE is asked from the start.
         """
-        self._tell(finished)
-        batch, first = self.recipe.search.batch, len(finished)
-        self.study.sampler = self._sampler(first // batch)
-        size = 1 if batch == 1 else min(batch, wanted_trials(self.recipe) - first)
-        if batch > 1:
-            end = min(first + size, startup_trials(self.recipe.search.trials))
-            for params in quasi_random(self.recipe, first, end):
+        self._tell(told, open_)
+        number = len(told) + len(open_)
+        self.study.sampler = self._sampler(number)
+        if self.recipe.search.batch > 1 and number < startup_trials(self.recipe.search.trials):
+            for params in quasi_random(self.recipe, number, number + 1):
                 self.study.enqueue_trial(params)
-        self.open = [self.study.ask(dict(self.space)) for _ in range(size)]
-        return [dict(trial.params) for trial in self.open]
+        self.open.append(self.study.ask(dict(self.space)))
+        return dict(self.open[-1].params)
 
     def _sampler(self, number: int) -> optuna.samplers.TPESampler:
         search = self.recipe.search
         return optuna.samplers.TPESampler(
-            n_startup_trials=startup_trials(search.trials) if search.batch == 1 else 1,  # a batch's start: quasi-random
+            n_startup_trials=startup_trials(search.trials) if search.batch == 1 else 1,  # else quasi-random
             multivariate=len(self.space) > 1,
             constant_liar=search.batch > 1,
             seed=derive_seed(self.recipe.seed, 4, number) % 2**32,
         )
 
-    def _tell(self, finished: Sequence[Trial]) -> None:
+    def _tell(self, told: Sequence[Trial], open_: Sequence[Params]) -> None:
         """What is new. Where it is not what was asked for, as after an interruption, a study is told all of it."""
-        new = finished[self.told :]
-        if [trial.params for trial in new] == [trial.params for trial in self.open]:
+        new = told[self.told :]
+        if [trial.params for trial in self.open] == [*(trial.params for trial in new), *open_]:
             for asked, trial in zip(self.open, new):
                 for epoch, loss in enumerate(trial.losses, 1):
                     asked.report(loss, epoch)  # by which TPE ranks the pruned ones
                 self.study.tell(asked, trial.value if trial.state == "complete" else None, STATES[trial.state])
+            del self.open[: len(new)]
         else:
-            self.study = optuna.create_study()
-            self.study.add_trials(self._frozen(trial) for trial in finished)
-        self.told, self.open = len(finished), []
+            self.study, self.open = optuna.create_study(), []
+            self.study.add_trials(self._frozen(trial) for trial in told)
+            for params in open_:
+                self.study.enqueue_trial(params)
+                self.open.append(self.study.ask(dict(self.space)))
+        self.told = len(told)
 
     def _frozen(self, trial: Trial) -> optuna.trial.FrozenTrial:
         return optuna.trial.create_trial(

@@ -18,7 +18,7 @@ def fair_epochs(max_epochs: int) -> int:
 
 @dataclass(frozen=True)
 class Bars:
-    """What a trial is measured against, of all trials of earlier batches."""
+    """What a trial is measured against: the trials that were told before it was asked for."""
 
     medians: tuple[float, ...] = ()  # per epoch: the median of the best losses by then, of those that got as far
     least: float = math.inf

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -65,7 +66,7 @@ def measure(
     engine = hiring.hire(Points(shared, widths, int(torch.get_num_threads())), crew)
     found: list[Point] = []
     try:
-        for done in in_order(engine.run(jobs, events), 0):
+        for done in in_order(engine.run(deque(jobs), events), 0):
             found.append(done.result)
             way, width = done.result.way, done.result.width
             if len(found) % len(wanted) == 0:

@@ -1,4 +1,4 @@
-"""The search: ask for a batch, run it, remember, until there are enough trials.
+"""The search: ask for trials ahead, run them, remember, until there are enough.
 
 It sees a split of the training images alone. Where trials run and which ends first is up to the engine; what is asked
 and told, and in which order, is not.
@@ -6,6 +6,7 @@ and told, and in which order, is not.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -19,7 +20,7 @@ from replab.search.stopping import Standings
 from replab.settings.recipe import Recipe
 from replab.settings.searched import stretched, wanted_trials
 
-Asked = Mapping[str, Any]  # `first`: the number of the batch's first trial; `params`: of each trial
+Asked = Mapping[str, Any]  # the trials that are open: `first`, the number of the first; `params` of each
 
 
 def search(
@@ -35,53 +36,83 @@ def search(
 ) -> Iterator[Done]:
     """Yield the new trials in the order of their numbers. `finished` are those of an interrupted search.
 
-    `remember` is told what was asked for a batch before it begins, and `asked` is what it was told last: the batch of
-    an interrupted search is finished, not asked for again.
+    `remember` is told what is asked for before it begins, and `asked` is what it was told last: the open trials of an
+    interrupted search are finished, not asked for again.
     """
-    told, total, events = list(finished), wanted_trials(recipe), events or Events()
-    allowance, size = allowance or Allowance(), recipe.search.batch
-    suggester, standings = Suggester(recipe), Standings()
+    events = events or Events()
+    if recipe.search.method == "halving":
+        new = by_halving(recipe, engine, list(finished), events, centre)
+    else:
+        new = ahead(recipe, engine, finished, asked, remember, allowance or Allowance(), events)
+    with events.span("search", wanted_trials(recipe), len(finished)):
+        yield from new
 
-    def batch() -> Sequence[Job]:
-        nonlocal asked
-        first = len(told) - len(told) % size
-        earlier = told[:first]
-        allowed, most = allowance.next_batch(earlier, min(size, total - first))
-        if len(told) >= min(total, first + allowed):
-            return ()
-        if asked is None or asked["first"] != first:
-            asked = {"first": first, "params": suggester.suggest(earlier)}
-            if size > 1:
-                remember(asked)
-        for trial in earlier[standings.count :]:
-            standings.add(trial)
-        bars = standings.bars()
-        jobs = [Job(first + place, params, bars, most) for place, params in enumerate(asked["params"])]
-        jobs = jobs[len(told) - first : allowed]
-        return longest_first(jobs) if engine.count > 1 else jobs
 
-    def round_of_halving() -> Sequence[Job]:
-        following = next_round(recipe, told, centre)
-        if following is None:
-            return ()
+def by_halving(
+    recipe: Recipe, engine: Engine, told: list[Trial], events: Events, centre: float | None
+) -> Iterator[Done]:
+    """Round after round: which go on is known when all of a round have ended."""
+    while following := next_round(recipe, told, centre):
         first, epochs, each = following
         jobs = [
             Job(first + place, params, epochs=stretched(recipe, epochs, params.get("epochs_at_10k")))
             for place, params in enumerate(each)
         ]
-        return jobs[len(told) - first :]
-
-    following = round_of_halving if recipe.search.method == "halving" else batch
-    with events.span("search", total, len(told)):
-        while jobs := following():
-            for done in in_order(engine.run(jobs, events), len(told)):
-                told.append(done.result)
-                yield done
+        for done in in_order(engine.run(deque(jobs[len(told) - first :]), events), len(told)):
+            told.append(done.result)
+            yield done
 
 
-def longest_first(jobs: Sequence[Job]) -> Sequence[Job]:
-    """A small rate learns slowly, and its trial is likely to be long: begun last, it would leave other workers idle."""
-    return sorted(jobs, key=lambda job: job.params.get("lr", 0.0))
+def ahead(
+    recipe: Recipe,
+    engine: Engine,
+    finished: Sequence[Trial],
+    asked: Asked | None,
+    remember: Callable[[Asked], None],
+    allowance: Allowance,
+    events: Events,
+) -> Iterator[Done]:
+    """Trials asked for while up to `batch - 1` before them are still open, so that workers do not wait for the longest.
+
+    A trial knows, and is compared with, those told when it is asked for. They are told in the order of their numbers,
+    one at a time, so what it knows does not depend on which ends first, nor on how many run side by side.
+    """
+    total, size = wanted_trials(recipe), recipe.search.batch
+    suggester, standings = Suggester(recipe), Standings()
+    told, open_ = list[Trial](), deque[Job]()
+    known = {trial.number: trial.params for trial in finished}
+    if asked is not None:
+        known = {asked["first"] + place: params for place, params in enumerate(asked["params"])} | known
+
+    def ask() -> list[Job]:
+        """As many as there is room and allowance for."""
+        new = []
+        while len(open_) < size and (number := len(told) + len(open_)) < total:
+            most = allowance.next_trial(told, [job.most or 0 for job in open_], min(size - len(open_), total - number))
+            if most == 0:
+                break
+            if number not in known:
+                known[number] = suggester.suggest(told, [job.params for job in open_])
+            new.append(Job(number, known[number], standings.bars(), most))
+            open_.append(new[-1])
+        if new and size > 1 and len(told) >= len(finished):
+            remember({"first": open_[0].number, "params": [job.params for job in open_]})
+        return new
+
+    def tell(trial: Trial) -> None:
+        open_.popleft()
+        told.append(trial)
+        standings.add(trial)
+
+    for trial in finished:  # what is open now was asked for in between
+        ask()
+        tell(trial)
+    ask()
+    jobs = deque(open_)
+    for done in in_order(engine.run(jobs, events), len(told)):
+        yield done
+        tell(done.result)
+        jobs.extend(ask())
 
 
 def in_order(results: Iterable[Done], first: int) -> Iterator[Done]:

@@ -49,7 +49,7 @@ class Search:
         dict, "search another setting or model parameter too: weight_decay=[1e-5,1e-2]", SEARCH, flag="--search"
     )
     batch: int = setting(
-        4, "trials asked for at once, which workers may run side by side; their number changes no result", SEARCH,
+        4, "trials open at once, which workers may run side by side; the number of workers changes no result", SEARCH,
         at_least=1, unit="trials", flag="--search-batch", way_out="1 asks for each trial after the one before",
     )  # fmt: skip
     threads: int = setting(

@@ -1,4 +1,4 @@
-"""Batches of a search: what is asked at once, and that nothing depends on which trial ends first."""
+"""Trials asked for ahead: what each knows, and that nothing depends on which ends first."""
 
 import math
 import random
@@ -7,7 +7,9 @@ import pytest
 
 from replab.records.events import Events
 from replab.records.trial import Trial
+from replab.search.allowance import Allowance
 from replab.search.ask import Suggester, ask, quasi_random, startup_trials
+from replab.search.choice import best
 from replab.search.engines.base import Done
 from replab.search.engines.in_process import InProcess
 from replab.search.one_trial import Trials, one_trial
@@ -30,16 +32,24 @@ def valley(recipe, events=None):
 
 
 class Shuffled:
-    """An engine whose trials end in an order of its own."""
+    """An engine with so many workers, any of which may be the next to end."""
 
-    count = 2
-
-    def __init__(self, recipe, run_trial, seed):
-        self.recipe, self.run_trial, self.rng, self.batches = recipe, run_trial, random.Random(seed), []
+    def __init__(self, recipe, run_trial, seed, count=2):
+        self.recipe, self.run_trial, self.count, self.rng, self.begun = (
+            recipe,
+            run_trial,
+            count,
+            random.Random(seed),
+            [],
+        )
 
     def run(self, jobs, events):
-        self.batches.append(list(jobs))
-        for job in self.rng.sample(jobs, len(jobs)):
+        running = []
+        while jobs or running:
+            while jobs and len(running) < self.count:
+                running.append(jobs.popleft())
+                self.begun.append(running[-1])
+            job = running.pop(self.rng.randrange(len(running)))
             yield Done(job.number, one_trial(self.recipe, self.run_trial, job, events), 0.1, "nowhere")
 
     def close(self):
@@ -50,35 +60,56 @@ def trials(recipe, engine, finished=(), **more):
     return [done.result for done in search(recipe, engine, list(finished), **more)]
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_the_order_in_which_trials_end_changes_nothing(seed):
-    recipe = batches()
-    straight = trials(recipe, InProcess(Trials(recipe, valley)))
-    engine = Shuffled(recipe, valley, seed)
-    assert trials(recipe, engine) == straight
+def straight_trials(recipe, **more):
+    return trials(recipe, InProcess(Trials(recipe, valley)), **more)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 9])
+@pytest.mark.parametrize("batch", [2, 4])
+def test_the_order_in_which_trials_end_changes_nothing(batch, count):
+    recipe = batches(batch=batch)
+    straight = straight_trials(recipe)
+    for seed in range(4):
+        engine = Shuffled(recipe, valley, seed, count)
+        assert trials(recipe, engine) == straight
+        assert [job.number for job in engine.begun] == list(range(14))
     assert [t.number for t in straight] == list(range(14))
-    assert [len(jobs) for jobs in engine.batches] == [4, 4, 4, 2]
     assert any(t.state == "pruned" for t in straight)
 
 
-def test_a_trial_is_compared_with_earlier_batches_only():
+def test_a_trial_knows_those_told_when_it_was_asked_for():
+    """All but the three before it: those may still be open, whether they are or not."""
     recipe = batches()
     engine = Shuffled(recipe, valley, 0)
     found = trials(recipe, engine)
-    for number, jobs in enumerate(engine.batches):
-        for job in jobs:
-            assert job.bars == Standings(found[: 4 * number]).bars()
-        rates = [job.params["lr"] for job in jobs]
-        assert rates == sorted(rates)  # side by side, those that learn slowly begin first
+    for job in engine.begun:
+        told = max(0, job.number - 3)
+        assert job.bars == Standings(found[:told]).bars()
+        assert job.params == ask(recipe, found[:told], [t.params for t in found[told : job.number]])
     assert {t.state for t in found[:4]} == {"complete"}  # the first have nothing to be behind
 
 
+def test_no_more_are_open_than_the_recipe_says():
+    recipe, told = batches(), []
+
+    class Watched(Shuffled):
+        def run(self, jobs, events):
+            for done in super().run(jobs, events):
+                assert len(self.begun) + len(jobs) <= len(told) + 4
+                yield done
+
+    for done in search(recipe, Watched(recipe, valley, 1, 9), []):
+        told.append(done.result)
+    assert len(told) == 14
+
+
 def test_the_size_of_a_batch_is_part_of_what_is_asked():
-    told = trials(batches(), InProcess(Trials(batches(), valley)))[:8]
-    assert ask(batches(), told) == ask(batches(), told)
-    assert len(ask(batches(), told)) == 4
-    assert ask(batches(batch=2), told) != ask(batches(), told)[:2]
-    assert len({params["lr"] for params in ask(batches(), told)}) == 4
+    told = straight_trials(batches())
+    assert told != straight_trials(batches(batch=2))
+    known = told[:8]
+    open_ = [ask(batches(), known)]
+    assert ask(batches(), known) == open_[0]
+    assert ask(batches(), known, open_) != ask(batches(), known, [{"lr": 1e-2}]) != open_[0]
 
 
 @pytest.mark.parametrize(
@@ -86,32 +117,54 @@ def test_the_size_of_a_batch_is_part_of_what_is_asked():
 )
 @pytest.mark.parametrize("batch", [1, 3, 4])
 def test_a_study_that_is_kept_asks_what_one_told_anew_asks(batch, space):
-    """Over complete, pruned and failed trials, batches that were cut short, and ones that were replaced."""
-    recipe, rng, told = batches(trials=33, batch=batch, space=space), random.Random(1), []
+    """Over complete, pruned and failed trials, and ones that were replaced."""
+    recipe, rng, told, open_ = batches(trials=33, batch=batch, space=space), random.Random(1), [], []
     kept = Suggester(recipe)
     while len(told) < 32:
-        asked = kept.suggest(told)
-        assert asked == ask(recipe, told)
-        if len(told) == 12:
-            asked = [{**params, "lr": 2e-4} for params in asked]  # as a resumed search may find them
-        for params in asked:
-            state = rng.choice(["complete", "complete", "pruned", "failed"])
-            losses = [rng.random() for _ in range(rng.randrange(1, 6))]
-            value = None if state == "failed" else min(losses)
-            told.append(Trial(len(told), params, state, value, 1, 0.0, losses))
+        while len(open_) < batch:
+            params = kept.suggest(told, open_)
+            assert params == ask(recipe, told, open_)
+            # once as a resumed search may find it
+            open_.append({**params, "lr": 2e-4} if len(told) == 12 else params)
+        state = rng.choice(["complete", "complete", "pruned", "failed"])
+        losses = [rng.random() for _ in range(rng.randrange(1, 6))]
+        value = None if state == "failed" else min(losses)
+        told.append(Trial(len(told), open_.pop(0), state, value, 1, 0.0, losses))
 
 
-def test_an_interrupted_batch_is_finished_as_it_was_asked():
+@pytest.mark.parametrize("seconds", [math.inf, 200.0])
+@pytest.mark.parametrize("done", range(14))
+def test_an_interrupted_search_goes_on_as_if_it_had_not_been(done, seconds):
+    """With and without what it had remembered, and with a budget."""
+    recipe, kept = batches(), []
+    allowance = Allowance(seconds, epoch_seconds=2.0, trial_epoch_seconds=1.0)
+    straight = straight_trials(recipe, remember=kept.append, allowance=allowance)
+    assert len(straight) == 14 if seconds == math.inf else 3 < len(straight) < 14
+    for asked in (None, *(one for one in kept if one["first"] <= done)):
+        again = straight_trials(recipe, finished=straight[:done], asked=asked, allowance=allowance)
+        assert again == straight[done:]
+
+
+def test_open_trials_are_finished_as_they_were_asked():
     """Even by an Optuna that would ask for something else."""
     recipe, kept = batches(), []
-    straight = trials(recipe, InProcess(Trials(recipe, valley)), remember=kept.append)
-    assert [asked["first"] for asked in kept] == [0, 4, 8, 12]
-    assert [params for asked in kept for params in asked["params"]] == [t.params for t in straight]
+    straight = straight_trials(recipe, remember=kept.append)
+    assert [asked["first"] for asked in kept] == list(range(11))
+    assert [asked["params"][0] for asked in kept] == [t.params for t in straight[:11]]
     other = {"first": 4, "params": [{"lr": lr} for lr in (1e-4, 2e-4, 3e-4, 4e-4)]}
-    resumed = trials(recipe, InProcess(Trials(recipe, valley)), straight[:6], asked=other)
+    resumed = straight_trials(recipe, finished=straight[:6], asked=other)
     assert [t.params["lr"] for t in resumed[:2]] == [3e-4, 4e-4]
-    over = trials(recipe, InProcess(Trials(recipe, valley)), straight[:8], asked=other)  # that batch is over
+    over = straight_trials(recipe, finished=straight[:8], asked=other)  # those have ended
     assert over == straight[8:]
+
+
+def test_a_budget_is_not_exceeded_and_not_left_lying():
+    for seconds in (30, 100, 200, 400, 800):
+        allowance = Allowance(seconds, epoch_seconds=2.0, trial_epoch_seconds=1.0)
+        found = straight_trials(batches(), allowance=allowance)
+        needed = best([t for t in found if t.state == "complete"]).best_epoch
+        assert allowance.left(found) >= 2.0 * needed - 1e-9 or len(found) == 1
+        assert len(found) == 14 or allowance.left(found) < 2.0 * needed + 4
 
 
 def test_the_first_trials_are_spread_over_the_whole_space():
@@ -139,7 +192,7 @@ def test_the_start_is_quasi_random_and_then_modelled():
 
 def test_failed_trials_are_no_obstacle():
     told = [Trial(n, {"lr": 1e-3}, "failed", reason="diverged") for n in range(8)]
-    assert len(ask(batches(), told)) == 4
+    assert ask(batches(), told)["lr"] > 0
 
 
 def test_trials_are_told_with_their_numbers():

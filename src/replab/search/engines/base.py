@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-from collections.abc import Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -81,11 +82,11 @@ def received(sent: Mapping[str, Any]) -> Work:
 
 @dataclass(frozen=True)
 class Job:
-    """One trial to run. It is compared with those of earlier batches alone, whatever runs beside it."""
+    """One trial to run. It is compared with those told when it was asked for, whatever runs beside it."""
 
     number: int
     params: dict[str, Any]
-    bars: Bars = NOTHING  # of the trials of earlier batches
+    bars: Bars = NOTHING  # of the trials told when it was asked for
     most: int | None = None  # epochs that a budget pays for
     epochs: int | None = None  # of its schedule, where it is shorter than the training's; then its last loss counts
 
@@ -109,11 +110,14 @@ class Done(NamedTuple):
 
 
 class Engine(Protocol):
-    """`run` may yield in any order. `close` ends what is still running; nothing is lost but its time."""
+    """`run` takes jobs from the left, those too that are added meanwhile, and may yield in any order.
+
+    `close` ends what is still running; nothing is lost but its time.
+    """
 
     count: int  # of jobs side by side
 
-    def run(self, jobs: Sequence[Numbered], events: Events) -> Iterator[Done]: ...
+    def run(self, jobs: deque[Any], events: Events) -> Iterator[Done]: ...
 
     def close(self) -> None: ...
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Iterator
 from time import perf_counter
 
 from replab.records.events import Events
@@ -20,9 +21,9 @@ class InProcess:
     def __init__(self, work: Doing):
         self.work = work
 
-    def run(self, jobs: Sequence[Numbered], events: Events) -> Iterator[Done]:
-        for job in jobs:
-            started = perf_counter()
+    def run(self, jobs: deque[Numbered], events: Events) -> Iterator[Done]:
+        while jobs:
+            job, started = jobs.popleft(), perf_counter()
             result = self.work.result(self.work.do(job.to_dict(), events))
             yield Done(job.number, result, perf_counter() - started, "this process")
 

@@ -11,7 +11,7 @@ import sys
 import tempfile
 import threading
 from collections import Counter, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -98,14 +98,14 @@ class Processes:
     def _start(self, place: int) -> Worker:
         return Worker(place, self.sent, variables(self.work, place, self.count), self.inbox)
 
-    def run(self, jobs: Sequence[Numbered], events: Events) -> Iterator[Done]:
-        waiting, running, losses = deque(jobs), dict[int, Numbered](), Counter[int]()
-        while waiting or running:
+    def run(self, jobs: deque[Numbered], events: Events) -> Iterator[Done]:
+        running, losses = dict[int, Numbered](), Counter[int]()
+        while jobs or running:
             for place in range(self.count):
-                if waiting and place not in running:
+                if jobs and place not in running:
                     if place not in self.workers:
                         self.workers[place] = self._start(place)
-                    running[place] = waiting.popleft()
+                    running[place] = jobs.popleft()
                     self.workers[place].send(running[place].to_dict())
             worker, message = self._next()
             place = worker.place
@@ -120,7 +120,7 @@ class Processes:
                         how = f"killed by signal {-code}" if code < 0 else WORDS.get(code, f"exit code {code}")
                         raise lost(job, ATTEMPTS, how)
                     events.message(f"worker {place + 1} was lost; {job.label} is run again")
-                    waiting.appendleft(job)
+                    jobs.appendleft(job)
             elif "refused" in message:
                 what = running[place].label if place in running else "a job"
                 raise RunError(f"{what} could not be run: {message['refused']}")

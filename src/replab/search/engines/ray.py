@@ -8,7 +8,7 @@ import os
 import socket
 import tempfile
 from collections import Counter, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -91,16 +91,16 @@ class RayCluster:
             words = [", ".join(f"{name} {version}" for name, version in side.items()) for side in (there, here)]
             raise RunError(f"the cluster has {words[0]}, and this machine {words[1]}; install the same on both")
 
-    def run(self, jobs: Sequence[Numbered], events: Events) -> Iterator[Done]:
-        waiting, running, losses = deque(jobs), dict[Any, tuple[int, Numbered]](), Counter[int]()
+    def run(self, jobs: deque[Numbered], events: Events) -> Iterator[Done]:
+        running, losses = dict[Any, tuple[int, Numbered]](), Counter[int]()
         asked: dict[int, Any] = {}  # workers of which events have been asked for
-        while waiting or running:
+        while jobs or running:
             busy = {place for place, _ in running.values()}
             for place in range(self.count):
-                if waiting and place not in busy:
+                if jobs and place not in busy:
                     if place not in self.actors:
                         self.actors[place], self.heard[place] = self.kind.remote(self.files, self.sent), 0
-                    job = waiting.popleft()
+                    job = jobs.popleft()
                     running[self.actors[place].run.remote(job.to_dict())] = (place, job)
             ended, _ = self.library.wait(list(running), num_returns=1, timeout=PAUSE)
             for place in {place for place, _ in running.values()}:
@@ -122,7 +122,7 @@ class RayCluster:
                 if losses[job.number] >= ATTEMPTS:
                     raise lost(job, ATTEMPTS, "Ray says its actor died") from None
                 events.message(f"worker {place + 1} was lost; {job.label} is run again")
-                waiting.appendleft(job)
+                jobs.appendleft(job)
                 continue
             self._tell(place, answer["events"][self.heard[place] :], events)
             yield Done(job.number, self.work.result(answer["result"]), answer["seconds"], answer["where"])

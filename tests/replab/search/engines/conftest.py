@@ -1,5 +1,7 @@
 """The model of engine_contract.py, its work and what comes of it, for the tests of all engines."""
 
+from collections import deque
+
 import pytest
 from engine_contract import JOBS, in_order, work_of, written
 
@@ -28,4 +30,4 @@ def work(model):
 
 @pytest.fixture(scope="module")
 def expected(work):
-    return in_order(InProcess(work).run(JOBS, Events()))
+    return in_order(InProcess(work).run(deque(JOBS), Events()))

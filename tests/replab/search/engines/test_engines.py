@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections import deque
 from pathlib import Path
 
 import pytest
@@ -40,7 +41,7 @@ METHODS = {"batches": SETTINGS, "halving": STANDARD}
 def trials(work, name, jobs, events=None, count=2):
     crew = hire(work, Workers(count, name))
     try:
-        return in_order(crew.run(jobs, events or Events()))
+        return in_order(crew.run(deque(jobs), events or Events()))
     finally:
         crew.close()
         crew.close()

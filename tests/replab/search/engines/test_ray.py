@@ -5,6 +5,7 @@ One cluster and one connection serve all tests of this file, in this order: the 
 
 import importlib.metadata
 import re
+from collections import deque
 from pathlib import Path
 
 import pytest
@@ -80,10 +81,10 @@ def test_own_parts_go_along(cluster, model, expected):
     work = work_of(model, loss=f"{file}:doubled", augment=("flip", f"{file}:shade"))
     crew = hire(work, Workers(2, "ray"))
     try:
-        found = in_order(crew.run(JOBS[:2], Events()))
+        found = in_order(crew.run(deque(JOBS[:2]), Events()))
     finally:
         crew.close()
-    assert found == in_order(InProcess(work).run(JOBS[:2], Events()))
+    assert found == in_order(InProcess(work).run(deque(JOBS[:2]), Events()))
     assert found != expected[:2]
 
 
@@ -133,7 +134,7 @@ def test_a_lost_node_changes_nothing(cluster, crew, expected, orders):
     """The node that runs the trials is removed when the first has ended, and the last has just begun."""
     (orders / "slow").touch()
     (doomed,) = [node for node in cluster.list_all_nodes() if node is not cluster.head_node]
-    results = crew.run(JOBS, Events(heard := Heard()))
+    results = crew.run(deque(JOBS), Events(heard := Heard()))
     first = next(results)
     cluster.remove_node(doomed, allow_graceful=False)
     cluster.add_node(num_cpus=4)
