@@ -7,6 +7,7 @@ import pytest
 from replab import api, preflight, race
 from replab.errors import RunError
 from replab.race import entry, probe
+from replab.race.field import leave_out
 from replab.records.events import Events
 from replab.report import write
 from replab.training.prepare import images_of
@@ -30,11 +31,11 @@ def tries(monkeypatch):
 
     def looked_at(recipe, images, budget):
         clock[0] += 0.1
-        whole = 1000.0 if recipe.model == "resnet18" else 10.0
+        whole = 1000.0 if recipe.model == "resnet18" else 5.0
         return {"rounds": [], "seconds": 0.1, **entry.admitted(whole, budget)}
 
     def measured(recipe, images, budget):
-        return {"step": 0.01, "image": 0.0, "seconds": 0.0, **entry.admitted(10.0, budget)}
+        return {"step": 0.01, "image": 0.0, "seconds": 0.0, **entry.admitted(5.0, budget)}
 
     monkeypatch.setattr(race, "perf_counter", lambda: clock[0])
     monkeypatch.setattr(entry, "looked_at", looked_at)
@@ -122,6 +123,23 @@ def test_entrants_are_timed_the_cheapest_first_while_there_is_time(monkeypatch, 
     real = entry.looked_at(recipes["mlp"], digits, 60.0)
     assert 0 < real["whole"] < 60
     assert entry.looked_at(recipes["mlp"], digits, 1e-6)["out"].startswith("too slow: ")
+
+
+def test_no_more_enter_than_the_first_round_has_time_for():
+    """600 seconds: 360 for the winner, 240 for the race; each is to be seen at a quarter of what it would get."""
+
+    def field(budget, **costs):
+        entrants = {name: {"whole": whole, "out": "", "needs": 1.0} for name, whole in costs.items()}
+        state = {"entrants": entrants, "spent": 0.0, "budget": budget}
+        leave_out(state)
+        assert {one["needs"] for one in entrants.values() if one["out"].startswith("left out: ")} <= {2 * budget}
+        return [name for name in costs if not entrants[name]["out"]]
+
+    costs = {"tiny": 1.0, "small": 100.0, "near": 650.0, "slow": 1300.0, "slower": 1700.0}
+    assert field(600.0, **costs) == ["small", "near", "slow"]  # a fourth would make it two rounds
+    assert field(600.0, near=300.0, slow=1300.0, slower=1700.0) == ["near", "slow"]
+    assert field(600.0, slow=1300.0, slower=1700.0) == ["slow", "slower"]  # two at least
+    assert field(600.0, a=9.0, b=8.0, c=7.0, d=6.0, e=5.0) == ["a", "b", "c", "d", "e"]
 
 
 def test_places_are_by_accuracy_and_loss():

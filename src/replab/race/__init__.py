@@ -1,6 +1,7 @@
 """Which model is best for these images within a time: successive halving over the zoo's classifiers.
 
-Who could not be trained in the time that the winner has does not enter. The time of a round is shared by what a whole
+Who could not be trained in the time that the winner has does not enter, and no more enter than there is time to look
+at: those first whose usual training takes about the winner's time. The time of a round is shared by what a whole
 training of each costs, at most the winner's time: so all are seen at the same part of what they would get, and what one
 leaves is for those after it. They are judged on the same validation images, by accuracy and loss, and the better half
 goes on. In the last round a training that leaves time is repeated on other splits: its number then rests on more
@@ -22,6 +23,7 @@ from replab.files import write_atomic
 from replab.models.registry import MODELS
 from replab.race import entry, probe
 from replab.race.entry import SHARE, State
+from replab.race.field import leave_out, length_of, rounds_of
 from replab.records.events import Events
 from replab.records.record import Record, runs_folder
 from replab.report import race as report
@@ -29,7 +31,6 @@ from replab.runs.run import Run
 from replab.settings.recipe import Recipe, derive_seed
 from replab.settings.words import duration
 
-LAST = 2.0  # times the length of another round: the last one decides, and slow models need it
 VALIDATION = 1000  # images, or a fifth of the training images
 SPLITS = 5  # into training and validation images, at most
 FEWEST = 12  # steps of a round that can tell anything
@@ -55,7 +56,7 @@ def best(
     events = events or Events()
     folder = runs_folder(runs) / "races" / f"{Path(data).name}-{round(budget)}s-seed{seed}"
     folder.mkdir(parents=True, exist_ok=True)
-    state = read(folder, {"rules": 2, "data": data, "budget": budget, "seed": seed, "models": names})
+    state = read(folder, {"rules": 3, "data": data, "budget": budget, "seed": seed, "models": names})
     if state["winner"] is None:
         run_rounds(state, recipes, lambda: write(folder, state), events)
     run = train(state, data, lambda: write(folder, state), events, runs=runs, seed=seed, **settings)
@@ -98,6 +99,8 @@ def run_rounds(state: State, recipes: dict[str, Recipe], keep: Callable[[], None
         return images.train.split(share, derive_seed(state["seed"], 3, number))  # type: ignore[no-any-return]
 
     entry.enter_all(state, recipes, images, keep)
+    if not state["rounds"]:
+        leave_out(state)
     number = 0
     while state["winner"] is None:
         if len(state["rounds"]) <= number:
@@ -157,21 +160,6 @@ def ranked(results: dict[str, dict[str, Any]]) -> list[str]:
             better = [other for other in results if sign * results[other][key] < sign * results[name][key]]
             places[name] += len(better)
     return sorted(results, key=lambda name: (places[name], -results[name]["accuracy"]))
-
-
-def length_of(state: State, racing: int) -> float:
-    """Seconds of the next round: what is left of the race's, in equal rounds and a longer last one."""
-    rounds = rounds_of(racing)
-    left = max(SHARE * state["budget"] - state["spent"], 0.1 * state["budget"])
-    return left * (LAST if rounds == 1 else 1.0) / (rounds - 1 + LAST)
-
-
-def rounds_of(entrants: int) -> int:
-    """How many rounds halve so many down to three or fewer, and one more between those."""
-    rounds = 1
-    while entrants > 3:
-        entrants, rounds = entrants // 2, rounds + 1
-    return rounds
 
 
 def last(state: State, name: str) -> float:

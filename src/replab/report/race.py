@@ -55,7 +55,7 @@ def next_tries(state: State, frozen: bool) -> list[str]:
     lines = [
         f"{name}: with {duration(entrant['needs'])} it could enter"
         for name, entrant in entrants.items()
-        if entrant["out"].startswith("too slow")
+        if entrant["out"].startswith(("too slow", "left out"))
     ]
     others = [name for name in entrants if name != winner and entrants[name]["rounds"]]
     if others:
