@@ -93,8 +93,8 @@ def compile(model: Any = None, **options: Any) -> Any:
 
 
 _LATER = (
-    *("amp", "distributed", "distributions", "fft", "func", "hub", "jit", "multiprocessing", "optim", "profiler"),
-    *("serialization", "signal", "special"),
+    *("_C", "amp", "compiler", "distributed", "distributions", "fft", "func", "hub", "jit", "multiprocessing"),
+    *("optim", "profiler", "serialization", "signal", "special", "testing"),
     *("compat", "datasets", "transforms", "vision"),  # not part of torch
 )
 
@@ -111,6 +111,8 @@ def __getattr__(name: str) -> Any:
         return getattr(importlib.import_module("mytorch.amp"), name)
     if name in ("stft", "istft") or name.endswith("_window"):
         return getattr(importlib.import_module("mytorch.spectral"), name)
+    if name == "_dynamo":
+        return importlib.import_module("mytorch.compiler")
     if name in ("mps", "xpu"):
         return accelerator
     if name == "vmap":

@@ -10,13 +10,12 @@ from .dtypes import unsupported
 # Whole modules without a file of their own. What lies below them (torch.fx.passes) is absent with them.
 MODULES = (
     "torch.__config__",
-    "torch._dynamo",
+    "torch._inductor",
     "torch._utils",
     "torch.ao",
     "torch.autograd.forward_ad",
     "torch.autograd.graph",
     "torch.autograd.profiler",
-    "torch.compiler",
     "torch.cpu",
     "torch.cuda.nccl",
     "torch.distributed.algorithms",
@@ -46,13 +45,11 @@ MODULES = (
     "torch.package",
     "torch.quantization",
     "torch.return_types",
-    "torch.testing",
-    "torch.utils._pytree",
+    "torch.testing._internal",
     "torch.utils.bottleneck",
     "torch.utils.collect_env",
     "torch.utils.cpp_extension",
     "torch.utils.flop_counter",
-    "torch.utils.hooks",
     "torch.utils.mobile_optimizer",
     "torch.utils.model_zoo",
     "torchvision.datasets.utils",
@@ -70,7 +67,7 @@ MODULES = (
 
 
 class Absent:
-    """A name of torch that mytorch does not have: calling it, deriving from it or entering it raises."""
+    """A name of torch that mytorch does not have: calling it, entering it or making an object of a subclass raises."""
 
     def __init__(self, name: str):
         self._name = name
@@ -78,12 +75,19 @@ class Absent:
     def _refuse(self, *args: Any, **kwargs: Any) -> NoReturn:
         raise unsupported(self._name)
 
-    __call__ = __enter__ = __exit__ = __iter__ = __len__ = __getitem__ = __mro_entries__ = _refuse
+    __call__ = __enter__ = __exit__ = __iter__ = __len__ = __getitem__ = _refuse
 
     def __getattr__(self, name: str) -> Absent:
         if name.startswith("__"):
             raise AttributeError(name)
         return Absent(f"{self._name}.{name}")
+
+    def __mro_entries__(self, bases: tuple) -> tuple:
+        """As a base class: the subclass may be defined, as libraries do when they are imported."""
+        return (type(self._name.rpartition(".")[2], (), {"__init__": lambda made, *_, **__: self._refuse()}),)
+
+    def __subclasscheck__(self, kind: Any) -> bool:
+        return False
 
     def __instancecheck__(self, value: Any) -> bool:
         return False  # nothing here is of a kind that does not exist

@@ -24,7 +24,8 @@ from .absent import module as absent_module
 
 # Torch's modules that have the same name below mytorch.
 _SAME = (
-    *("accelerator", "amp", "autograd", "backends", "cuda", "cuda.amp", "distributed", "distributions", "fft", "func"),
+    *("_C", "accelerator", "amp", "autograd", "backends", "compiler", "cuda", "cuda.amp"),
+    *("distributed", "distributions", "fft", "func"),
     *(
         "hub",
         "jit",
@@ -50,6 +51,7 @@ _SAME = (
 
 _OTHER = {
     "torch": "mytorch",
+    "torch._dynamo": "mytorch.compiler",
     "torch.autograd.functional": "mytorch.autograd_functional",
     "torch.autograd.function": "mytorch.function",
     "torch.autograd.variable": "mytorch.autograd",
@@ -59,16 +61,10 @@ _OTHER = {
     "torch.distributions.constraints": "mytorch.distributions.constraints",
     "torch.distributions.kl": "mytorch.distributions.kl",
     "torch.distributions.transforms": "mytorch.distributions.transforms",
-    "torch.distributions.transformed_distribution": "mytorch.distributions",
-    **{
-        f"torch.distributions.{name}": "mytorch.distributions"
-        for name in ("bernoulli", "beta", "categorical", "distribution", "independent", "multivariate_normal")
-    },
-    "torch.distributions.normal": "mytorch.distributions",
-    "torch.distributions.uniform": "mytorch.distributions",
     "torch.distributions.utils": "mytorch.distributions.utils",
     "torch.mps": "mytorch.accelerator",
     "torch.nn.modules.batchnorm": "mytorch.nn.modules.normalization",
+    "torch.nn.modules.instancenorm": "mytorch.nn.modules.normalization",
     "torch.nn.parallel.data_parallel": "mytorch.nn.parallel",
     "torch.nn.parallel.distributed": "mytorch.nn.parallel",
     "torch.nn.utils.stateless": "mytorch.func",
@@ -76,7 +72,10 @@ _OTHER = {
     "torch.nn.utils.clip_grad": "mytorch.nn.utils.clip_grad",
     "torch.optim.adamw": "mytorch.optim.adam",
     "torch.serialization": "mytorch.serialization",
-    "torch.types": "mytorch.dtypes",
+    "torch.testing": "mytorch.testing",
+    "torch.types": "mytorch.types",
+    "torch.utils._pytree": "mytorch.utils.pytree",
+    "torch.utils.hooks": "mytorch.nn.modules.module",
     "torch.utils.data.dataloader": "mytorch.utils.data.loader",
     "torch.utils.data._utils": "mytorch.utils.data",
     "torch.utils.data._utils.collate": "mytorch.utils.data.collate",
@@ -96,7 +95,29 @@ _OTHER = {
     "torchvision.transforms.v2": "mytorch.transforms",
     "torchvision.utils": "mytorch.vision.utils",
 }
+# Files of torch's that scripts name (torch.optim.rmsprop, torch.distributions.laplace). Where mytorch has no file of
+# the same name, the package itself answers, which has all public names.
+_FILES = {
+    "torch.distributions": """bernoulli beta binomial categorical cauchy chi2 constraints dirichlet distribution exp_family
+        exponential gamma geometric gumbel half_cauchy half_normal independent kl laplace log_normal
+        mixture_same_family multivariate_normal negative_binomial normal one_hot_categorical pareto poisson
+        relaxed_bernoulli relaxed_categorical studentT transformed_distribution transforms uniform utils weibull""",
+    "torch.nn.modules": """activation batchnorm channelshuffle container conv distance dropout flatten fold instancenorm
+        lazy linear loss module normalization padding pixelshuffle pooling rnn sparse transformer upsampling utils""",
+    "torch.nn.utils": "clip_grad convert_parameters init parametrizations parametrize prune rnn spectral_norm weight_norm",
+    "torch.optim": """adadelta adagrad adam adamax adamw asgd lbfgs lr_scheduler nadam optimizer radam rmsprop rprop sgd
+        sparse_adam swa_utils""",
+    "torch.utils.data": "dataloader dataset distributed sampler",
+    "torchvision.datasets": "cifar fakedata folder mnist vision",
+    "torchvision.models": "alexnet mobilenetv2 resnet squeezenet vgg",
+}
 _TORCH = {f"torch.{name}": f"mytorch.{name}" for name in _SAME} | _OTHER
+_TORCH |= {
+    full: _TORCH[package]
+    for package, names in _FILES.items()
+    for full in (f"{package}.{name}" for name in names.split())
+    if full not in _TORCH
+}
 
 
 class UnsupportedImport(ImportError, NotImplementedError):
@@ -110,7 +131,17 @@ def torch_module(name: str) -> ModuleType:
         last = child.rpartition(".")[2]
         if not hasattr(module, last):
             setattr(module, last, torch_module(child))
+    package = name.rpartition(".")[0]
+    if package in _FILES:  # torch has some names in another file than mytorch
+        vars(module).setdefault("__getattr__", lambda wanted: _name_in(package, wanted))
     return module
+
+
+def _name_in(package: str, wanted: str) -> Any:
+    names = vars(importlib.import_module(_TORCH[package]))
+    if wanted in names:
+        return names[wanted]
+    raise AttributeError(f"mytorch has no '{package}.{wanted}'; supported: docs/mytorch.md")
 
 
 def _found(name: str) -> ModuleType:

@@ -86,12 +86,32 @@ def grad(func: Callable, argnums: Any = 0, has_aux: bool = False) -> Callable:
     return call
 
 
-def jacrev(func: Callable, argnums: int = 0, **settings: Any) -> Callable:
-    def call(*args: Any) -> Any:
-        def of_one(x: Tensor) -> Any:
-            return func(*args[:argnums], x, *args[argnums + 1 :])
+def jacrev(func: Callable, argnums: Any = 0, has_aux: bool = False, **settings: Any) -> Callable:
+    """A function that gives the Jacobian for the argument (or a tuple, for several); an argument may hold tensors."""
+    places = (argnums,) if isinstance(argnums, int) else tuple(argnums)
 
-        return jacobian(of_one, args[argnums], create_graph=args[argnums].requires_grad)
+    def call(*args: Any) -> Any:
+        leaves = _leaves([args[place] for place in places])
+        aux: list = []
+
+        def rebuilt(parts: Any) -> Any:
+            ready = iter(parts)
+            built = tuple(_mapped(args[place], lambda _: next(ready)) for place in places)
+            return built[0] if isinstance(argnums, int) else built
+
+        def of_leaves(*values: Tensor) -> Any:
+            own, new = list(args), rebuilt(values)
+            for place, value in zip(places, (new,) if isinstance(argnums, int) else new):
+                own[place] = value
+            out = func(*own)
+            if has_aux:
+                out, aux[:] = out[0], [out[1]]
+            return out
+
+        parts = jacobian(of_leaves, tuple(leaves), create_graph=any(x.requires_grad for x in leaves))
+        several = isinstance(parts[0], tuple)  # one row of parts per output
+        result = tuple(rebuilt(row) for row in parts) if several else rebuilt(parts)
+        return (result, aux[0]) if has_aux else result
 
     return call
 
@@ -99,20 +119,51 @@ def jacrev(func: Callable, argnums: int = 0, **settings: Any) -> Callable:
 jacfwd = jacrev  # the same numbers, found backwards
 
 
-def hessian(func: Callable, argnums: int = 0) -> Callable:
-    return jacrev(grad(func, argnums), argnums)
+def hessian(func: Callable, argnums: Any = 0) -> Callable:
+    return jacrev(jacrev(func, argnums), argnums)
 
 
-def vjp(func: Callable, *primals: Tensor, has_aux: bool = False) -> tuple:
+def vjp(func: Callable, *primals: Any, has_aux: bool = False) -> tuple:
     """The value, and a function from a vector to its product with the Jacobian."""
-    leaves = [x.detach().requires_grad_() for x in primals]
-    out = func(*leaves)
+    own, nested = _asked_about(primals)
+    leaves = _leaves(own)
+    out = func(*own)
+    out, aux = out if has_aux else (out, None)
 
-    def back(cotangent: Tensor) -> tuple:
-        gradients = autograd.grad(out, leaves, cotangent, retain_graph=True, allow_unused=True)
-        return tuple(mytorch.zeros_like(x) if g is None else g for g, x in zip(gradients, leaves))
+    def back(*cotangents: Any) -> tuple:
+        gradients = autograd.grad(
+            _leaves(out), leaves, _leaves(list(cotangents)), retain_graph=True, create_graph=nested, allow_unused=True
+        )
+        ready = iter(mytorch.zeros_like(x) if g is None else g for g, x in zip(gradients, leaves))
+        return tuple(_mapped(x, lambda _: next(ready)) for x in own)
 
-    return out.detach(), back
+    value = out if nested else _mapped(out, lambda leaf: leaf.detach())
+    return (value, back, aux) if has_aux else (value, back)
+
+
+def jvp(func: Callable, primals: tuple, tangents: tuple, *, has_aux: bool = False) -> tuple:
+    """The value, and the Jacobian's product with the tangents, found by going backwards twice."""
+    own, nested = _asked_about(primals)
+    out = func(*own)
+    out, aux = out if has_aux else (out, None)
+    outs = _leaves(out)
+    probes = [mytorch.zeros_like(o).requires_grad_() for o in outs]  # the gradients are linear in these
+    gradients = autograd.grad(outs, _leaves(own), probes, create_graph=True, allow_unused=True)
+    pairs = [(g, t) for g, t in zip(gradients, _leaves(list(tangents))) if g is not None and g.requires_grad]
+    products: Any = [None] * len(probes)
+    if pairs:
+        ours, theirs = zip(*pairs)
+        products = autograd.grad(ours, probes, theirs, create_graph=nested, allow_unused=True)
+    ready = iter(mytorch.zeros_like(o) if p is None else p for p, o in zip(products, probes))
+    product = _mapped(out, lambda _: next(ready))
+    value = out if nested else _mapped(out, lambda leaf: leaf.detach())
+    return (value, product, aux) if has_aux else (value, product)
+
+
+def _asked_about(primals: Any) -> tuple[list, bool]:
+    """The same values, asked about here alone; and whether somebody outside asks about them too."""
+    own = [_mapped(x, lambda leaf: leaf * 1 if leaf.requires_grad else leaf.detach().requires_grad_()) for x in primals]
+    return own, any(leaf.requires_grad for leaf in _leaves(list(primals)))
 
 
 def vmap(func: Callable, in_dims: Any = 0, out_dims: Any = 0, randomness: str = "error", **settings: Any) -> Callable:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -37,6 +39,25 @@ class Context:
 
     def set_materialize_grads(self, value: bool) -> None:
         self._materialize = value
+
+
+FunctionCtx = Context  # torch's name for it
+
+
+def once_differentiable(fn: Callable) -> Callable:
+    """Marks a backward that must not be differentiated itself: what it gives has no history, and says so if asked."""
+
+    @functools.wraps(fn)
+    def wrapper(ctx: Any, *grads: Any) -> Any:
+        with gradmode.no_grad():
+            outputs = fn(ctx, *grads)
+        if not any(isinstance(g, Tensor) and g.requires_grad for g in grads) or not gradmode.is_grad_enabled():
+            return outputs
+        several = isinstance(outputs, tuple)
+        refused = tuple(_Refuse.apply(o, *grads) if isinstance(o, Tensor) else o for o in (outputs if several else (outputs,)))
+        return refused if several else refused[0]
+
+    return wrapper
 
 
 class Function:
@@ -111,6 +132,21 @@ class Function:
         remaining = iter(parts(made))
         final = tuple(next(remaining) if _differentiable(r, ctx) else r for r in results)
         return final if isinstance(result, tuple) else final[0]
+
+
+class _Refuse(Function):
+    """Its first argument, with a backward that cannot run."""
+
+    @staticmethod
+    def forward(ctx: Any, result: Tensor, *grads: Any) -> Tensor:
+        return result.clone()
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        raise RuntimeError("trying to differentiate twice a function that was marked with @once_differentiable")
+
+
+InplaceFunction = Function  # its older sibling, for forwards that change their input
 
 
 def _differentiable(result: Any, ctx: Context) -> bool:

@@ -19,10 +19,12 @@ from .tensor import Tensor
 # in-place: the plain operation, written back
 
 _VALUES = """
-    absolute acos acosh arccos arccosh arcsin arcsinh arctan arctanh asin asinh atan2 atanh bitwise_and
-    bitwise_not bitwise_or bitwise_xor copysign cosh cumprod cumsum deg2rad digamma eq erf erfc erfinv exp2
-    fix float_power ge gt heaviside hypot ldexp le lgamma logical_and logical_not logical_or logical_xor logit
-    lt nan_to_num ne negative rad2deg renorm sinc sinh tril triu true_divide xlogy
+    absolute acos acosh addbmm addmm addmv addr arccos arccosh arcsin arcsinh arctan arctan2 arctanh asin asinh
+    atan2 atanh baddbmm bitwise_and bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift bitwise_xor
+    conj_physical copysign cosh cumprod cumsum deg2rad digamma eq erf erfc erfinv exp2 fix float_power gcd ge
+    greater greater_equal gt heaviside hypot i0 igamma igammac lcm ldexp le less less_equal lgamma logical_and
+    logical_not logical_or logical_xor logit lt mvlgamma nan_to_num ne negative nextafter not_equal polygamma
+    rad2deg renorm sgn sinc sinh tril triu true_divide xlogy
 """
 _SHAPES = ("squeeze", "unsqueeze", "t", "transpose", "swapaxes", "swapdims")
 

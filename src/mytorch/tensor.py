@@ -21,6 +21,7 @@ from .dtypes import (
     to_numpy,
     unsupported,
 )
+from .gradmode import is_grad_enabled
 
 ndarray = np.ndarray
 
@@ -175,7 +176,7 @@ class Tensor:
     # out of mytorch
     def numpy(self, *, force: bool = False) -> np.ndarray:
         """The array itself: memory is shared."""
-        if self.requires_grad and not force:
+        if self.requires_grad and not force and is_grad_enabled():
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
         return self._array
 

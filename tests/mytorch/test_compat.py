@@ -95,7 +95,7 @@ def test_a_missing_module_is_named(tmp_path, line):
             "torch.nn.parallel.DistributedDataParallel",
         ),
         ("import torch.multiprocessing as mp", "mp.Process(target=print)", "tensors between processes"),
-        ("from torch.testing._internal import x", "class Y(x):\n    pass", "torch.testing._internal.x"),
+        ("from torch.testing._internal import x", "class Y(x):\n    pass\nY()", "torch.testing._internal.x"),
     ],
 )
 def test_what_is_only_imported_does_no_harm_and_is_named_when_used(tmp_path, line, use, missing):

@@ -51,8 +51,59 @@ def memory_reserved(device: Any = None) -> int:
     return 0
 
 
+def max_memory_reserved(device: Any = None) -> int:
+    return 0
+
+
 def reset_peak_memory_stats(device: Any = None) -> None:
     """Nothing is counted."""
+
+
+reset_max_memory_allocated = reset_peak_memory_stats
+
+
+def memory_stats(device: Any = None) -> dict[str, Any]:
+    return {}
+
+
+def get_rng_state_all() -> list:
+    """The states of no devices."""
+    return []
+
+
+def set_rng_state_all(new_states: Any) -> None:
+    """As many states as there are devices: none."""
+
+
+def get_arch_list() -> list[str]:
+    return []
+
+
+def ipc_collect() -> None:
+    """Nothing to collect."""
+
+
+class OutOfMemoryError(RuntimeError):
+    """Of a GPU; scripts name it in an except clause."""
+
+
+class _NoCuda:
+    """A class that scripts name in annotations or behind is_available(); making one raises, as in a CPU-only torch."""
+
+    def __init__(self, *args: Any, **kwargs: Any):
+        _no_cuda()
+
+
+class Stream(_NoCuda):
+    pass
+
+
+class Event(_NoCuda):
+    pass
+
+
+class CUDAGraph(_NoCuda):
+    pass
 
 
 def _no_cuda(*args: Any, **kwargs: Any) -> Any:
@@ -60,6 +111,7 @@ def _no_cuda(*args: Any, **kwargs: Any) -> Any:
 
 
 synchronize = set_device = current_device = get_device_name = get_device_properties = get_device_capability = _no_cuda
+get_rng_state = set_rng_state = mem_get_info = default_stream = current_stream = init = utilization = _no_cuda
 
 
 class device:
@@ -73,6 +125,11 @@ class device:
 
     def __exit__(self, *exc: Any) -> None:
         return None
+
+
+def stream(stream: Any) -> device:
+    """`with torch.cuda.stream(s):`; a stream of None is no stream."""
+    return device(None)
 
 
 def __getattr__(name: str) -> Any:

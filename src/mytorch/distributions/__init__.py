@@ -1,8 +1,6 @@
 """torch.distributions: drawing, densities, entropies and divergences."""
 
-from typing import Any
-
-from mytorch.dtypes import unsupported
+from mytorch.absent import Absent
 
 from . import constraints, transforms
 from .discrete import (
@@ -72,7 +70,8 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name.startswith("__"):
-        raise AttributeError(name)
-    raise unsupported(f"torch.distributions.{name}")
+def __getattr__(name: str) -> Absent:
+    """A distribution that is not here can be imported; making one says so."""
+    if not name[0].isupper():
+        raise AttributeError(f"module 'torch.distributions' has no attribute '{name}'")
+    return Absent(f"torch.distributions.{name}")

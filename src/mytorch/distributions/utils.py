@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import functools
+from typing import Any
 
 import numpy as np
 
 from mytorch.nn.functional import softmax
+from mytorch.random import randn
 from mytorch.tensor import Tensor
 
 from .distribution import broadcast_all
@@ -29,3 +31,12 @@ def logits_to_probs(logits: Tensor, is_binary: bool = False) -> Tensor:
 def probs_to_logits(probs: Tensor, is_binary: bool = False) -> Tensor:
     inside = clamp_probs(probs)
     return inside.log() - (-inside).log1p() if is_binary else inside.log()
+
+
+def _standard_normal(shape: Any, dtype: Any, device: Any = None) -> Tensor:
+    return randn(*shape, dtype=dtype)
+
+
+def _sum_rightmost(value: Tensor, dim: int) -> Tensor:
+    """The last `dim` dimensions added up."""
+    return value if dim == 0 else value.reshape(*value.shape[:-dim], -1).sum(-1)

@@ -12,9 +12,13 @@ from typing import Any
 import numpy as np
 
 from mytorch.gradmode import enable_grad
+from mytorch.nn.modules.module import RemovableHandle
 from mytorch.nn.modules.state import array_of
 from mytorch.parallel import PASS, in_pieces
 from mytorch.tensor import Tensor
+
+ParamsT = Any  # tensors, dicts of a group, or (name, tensor) pairs
+required = object()  # the default of a setting that has none, in optimisers written for early versions of torch
 
 # Longer parameters are updated in pieces of this many values, so that the several passes of one update
 # find them in the processor's cache.
@@ -34,6 +38,8 @@ class Optimizer:
         self.state: defaultdict[Tensor, dict[str, Any]] = defaultdict(dict)
         self.param_groups: list[dict[str, Any]] = []
         self._scratch: dict[tuple, np.ndarray] = {}
+        self._before_step: dict[int, Callable] = {}
+        self._after_step: dict[int, Callable] = {}
         groups = list(params)
         if not groups:
             raise ValueError("optimizer got an empty parameter list")
@@ -96,6 +102,28 @@ class Optimizer:
                     param._version[0] += 1
         return loss
 
+    def register_step_pre_hook(self, hook: Callable) -> RemovableHandle:
+        """`hook(optimizer, args, kwargs)` runs before every step; it may return other args and kwargs."""
+        return self._add_step_hook(self._before_step, hook)
+
+    def register_step_post_hook(self, hook: Callable) -> RemovableHandle:
+        """`hook(optimizer, args, kwargs)` runs after every step."""
+        return self._add_step_hook(self._after_step, hook)
+
+    def _add_step_hook(self, hooks: dict, hook: Callable) -> RemovableHandle:
+        handle = RemovableHandle(hooks)
+        hooks[handle.id] = hook
+        self.step = self._step_with_hooks  # type: ignore[method-assign]
+        return handle
+
+    def _step_with_hooks(self, *args: Any, **kwargs: Any) -> Any:
+        for hook in list(self._before_step.values()):
+            args, kwargs = hook(self, args, kwargs) or (args, kwargs)
+        result = type(self).step(self, *args, **kwargs)
+        for hook in list(self._after_step.values()):
+            hook(self, args, kwargs)
+        return result
+
     def _update(self, weight: np.ndarray, grad: np.ndarray, state: dict, group: dict) -> None:
         raise NotImplementedError(f"{type(self).__name__} defines no _update(weight, grad, state, group)")
 
@@ -144,7 +172,7 @@ class Optimizer:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._scratch = {}
+        self._scratch, self._before_step, self._after_step = {}, {}, {}
 
     def __repr__(self) -> str:
         text = f"{type(self).__name__} ("

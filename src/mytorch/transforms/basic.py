@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from mytorch.nn.modules.module import Module
 from mytorch.tensor import Tensor
 
@@ -102,7 +104,7 @@ class Normalize(Module):
     def __init__(self, mean: Sequence[float], std: Sequence[float], inplace: bool = False):
         super().__init__()
         self.mean, self.std, self.inplace = mean, std, inplace
-        if 0 in (std if isinstance(std, (list, tuple)) else [std]):
+        if (np.asarray(std) == 0).any():
             raise ValueError(f"std must not be zero, but got {std}: leave the channel's std at 1")
 
     def forward(self, tensor: Tensor) -> Tensor:

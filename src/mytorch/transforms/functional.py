@@ -133,6 +133,8 @@ def normalize(tensor: Tensor, mean: Sequence[float], std: Sequence[float], inpla
     shift, scale = (np.asarray(value, kind).reshape(-1, 1, 1) for value in (mean, std))
     if (scale == 0).any():
         raise ValueError(f"std must not be zero, but got {std}: leave the channel's std at 1")
+    if tensor.requires_grad:  # as the first layer of a network that is asked how its input should change
+        return tensor.sub_(Tensor(shift)).div_(Tensor(scale)) if inplace else (tensor - Tensor(shift)) / Tensor(scale)
     array = tensor._array if inplace else tensor._array.copy()
     array -= shift
     array /= scale

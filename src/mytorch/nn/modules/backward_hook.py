@@ -31,7 +31,7 @@ class BackwardHooks:
         watched = list(args)
         for place, value in enumerate(args):
             if isinstance(value, Tensor) and value.requires_grad and is_grad_enabled():
-                watched[place] = value.clone()
+                watched[place] = value[...]  # over the same memory, as in torch
                 watched[place].register_hook(lambda grad, place=place: self._input(place, grad))
                 self.missing.add(place)
         return tuple(watched)

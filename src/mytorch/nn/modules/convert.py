@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -70,12 +71,22 @@ class Conversion:
             raise TypeError(
                 f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}"
             )
-        for tensor in (*self.parameters(), *self.buffers()):
-            # The tensor object stays the same, so optimisers that hold it keep working.
-            if tensor._array.dtype.kind == "f":
-                tensor._array = tensor._array.astype(target, copy=False)
-                if tensor.grad is not None:
-                    tensor.grad = Tensor(tensor.grad._array.astype(target, copy=False))
+
+        def cast(tensor: Tensor) -> Tensor:
+            floats = tensor._array.dtype.kind == "f"
+            return Tensor(tensor._array.astype(target, copy=False)) if floats else tensor
+
+        self._apply(cast)
+
+    def _apply(self: Self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
+        """Every tensor replaced by fn of it. The object stays the same, so that optimisers keep working with it."""
+        for module in self.children() if recurse else ():
+            module._apply(fn)
+        for tensor in (*self.parameters(recurse=False), *self.buffers(recurse=False)):
+            tensor._array = fn(tensor.detach())._array
+            if tensor.grad is not None:
+                tensor.grad = fn(tensor.grad)
+        return self
 
     def type(self: Self, dst_type: Any) -> Self:
         from mytorch.legacy import dtype_of

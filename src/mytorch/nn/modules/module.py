@@ -50,7 +50,9 @@ class Module(Traversal, State, Conversion):
             _non_persistent_buffers_set=set(),
             _modules={},
             _forward_hooks={},
+            _forward_hooks_with_kwargs=set(),
             _forward_pre_hooks={},
+            _forward_pre_hooks_with_kwargs=set(),
             _backward_hooks={},
             _backward_pre_hooks={},
         )
@@ -68,8 +70,8 @@ class Module(Traversal, State, Conversion):
     # hooks
 
     def _call_with_hooks(self, args: tuple, kwargs: dict) -> Any:
-        for hook, with_kwargs in list(self._forward_pre_hooks.values()):
-            if with_kwargs:
+        for number, hook in list(self._forward_pre_hooks.items()):
+            if number in self._forward_pre_hooks_with_kwargs:
                 changed = hook(self, args, kwargs)
                 if changed is not None:
                     args, kwargs = changed
@@ -79,11 +81,11 @@ class Module(Traversal, State, Conversion):
                     args = changed if isinstance(changed, tuple) else (changed,)
         watch = None
         if self._backward_hooks or self._backward_pre_hooks:
-            hooks = [[hook for hook, _ in table.values()] for table in (self._backward_hooks, self._backward_pre_hooks)]
-            watch = BackwardHooks(self, *hooks)
+            watch = BackwardHooks(self, list(self._backward_hooks.values()), list(self._backward_pre_hooks.values()))
             args = watch.watch_inputs(args)
         result = self.forward(*args, **kwargs)
-        for hook, with_kwargs in list(self._forward_hooks.values()):
+        for number, hook in list(self._forward_hooks.items()):
+            with_kwargs = number in self._forward_hooks_with_kwargs
             changed = hook(self, args, kwargs, result) if with_kwargs else hook(self, args, result)
             if changed is not None:
                 result = changed
@@ -97,23 +99,29 @@ class Module(Traversal, State, Conversion):
         """`hook(module, args, output)` runs after forward; a value it returns replaces the output."""
         if always_call:
             raise NotImplementedError("mytorch has no always_call=True in register_forward_hook")
-        return _add_hook(self._forward_hooks, hook, prepend, with_kwargs)
+        handle = _add_hook(self._forward_hooks, hook, prepend)
+        if with_kwargs:
+            self._forward_hooks_with_kwargs.add(handle.id)
+        return handle
 
     def register_forward_pre_hook(
         self, hook: Callable, *, prepend: bool = False, with_kwargs: bool = False
     ) -> RemovableHandle:
         """`hook(module, args)` runs before forward; a value it returns replaces the arguments."""
-        return _add_hook(self._forward_pre_hooks, hook, prepend, with_kwargs)
+        handle = _add_hook(self._forward_pre_hooks, hook, prepend)
+        if with_kwargs:
+            self._forward_pre_hooks_with_kwargs.add(handle.id)
+        return handle
 
     def register_full_backward_hook(self, hook: Callable, prepend: bool = False) -> RemovableHandle:
         """`hook(module, grad_input, grad_output)` runs in backward; a value it returns replaces grad_input."""
-        return _add_hook(self._backward_hooks, hook, prepend, False)
+        return _add_hook(self._backward_hooks, hook, prepend)
 
     register_backward_hook = register_full_backward_hook  # its older name
 
     def register_full_backward_pre_hook(self, hook: Callable, prepend: bool = False) -> RemovableHandle:
         """`hook(module, grad_output)` runs before; a value it returns replaces grad_output."""
-        return _add_hook(self._backward_pre_hooks, hook, prepend, False)
+        return _add_hook(self._backward_pre_hooks, hook, prepend)
 
     # attributes
 
@@ -241,12 +249,12 @@ def indent(text: str) -> str:
     return text.replace("\n", "\n  ")
 
 
-def _add_hook(hooks: dict, hook: Callable, prepend: bool, with_kwargs: bool) -> RemovableHandle:
+def _add_hook(hooks: dict, hook: Callable, prepend: bool) -> RemovableHandle:
     handle = RemovableHandle(hooks)
     later = dict(hooks) if prepend else {}
     if prepend:
         hooks.clear()
-    hooks[handle.id] = (hook, with_kwargs)
+    hooks[handle.id] = hook
     hooks.update(later)
     return handle
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict, namedtuple
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +13,8 @@ from mytorch.tensor import Tensor
 
 if TYPE_CHECKING:
     from .module import Module
+
+EXTRA = "_extra_state"  # the name torch saves a module's get_extra_state() under
 
 
 class _IncompatibleKeys(namedtuple("_IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
@@ -34,17 +36,38 @@ class State:
     _modules: dict[str, Module | None]
     _non_persistent_buffers_set: set[str]
 
+    _version = 1  # of what is saved; a class whose names have changed raises it and reads it from local_metadata
+    _state_hooks: dict[str, dict[int, Callable]]
+
     def state_dict(
-        self, *, destination: dict | None = None, prefix: str = "", keep_vars: bool = False
+        self, *args: Any, destination: dict | None = None, prefix: str = "", keep_vars: bool = False
     ) -> dict[str, Tensor]:
         """Dotted name → tensor, sharing memory with the module (detached unless keep_vars)."""
-        state = OrderedDict() if destination is None else destination
-        for name, tensor in self._own_state().items():
-            state[prefix + name] = tensor if keep_vars else tensor.detach()
+        destination, prefix, keep_vars = (*args, *(destination, prefix, keep_vars)[len(args) :])
+        state: Any = OrderedDict() if destination is None else destination
+        for hook in self._hooks_of("state_dict_pre"):
+            hook(self, prefix, keep_vars)
+        self._save_to_state_dict(state, prefix, keep_vars)
         for name, module in self._modules.items():
             if module is not None:
                 module.state_dict(destination=state, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
+        for hook in self._hooks_of("state_dict"):
+            changed = hook(self, state, prefix, {"version": self._version})
+            state = state if changed is None else changed
         return state
+
+    def _save_to_state_dict(self, destination: dict, prefix: str, keep_vars: bool) -> None:
+        """This module's own part; subclasses may override it to add or to leave out."""
+        for name, tensor in self._own_state().items():
+            destination[prefix + name] = tensor if keep_vars else tensor.detach()
+        if type(self).get_extra_state is not State.get_extra_state:
+            destination[prefix + EXTRA] = self.get_extra_state()
+
+    def get_extra_state(self) -> Any:
+        raise RuntimeError("get_extra_state is called only where a module defines it")
+
+    def set_extra_state(self, state: Any) -> None:
+        raise RuntimeError("a module that defines get_extra_state must define set_extra_state as well")
 
     def _own_state(self) -> dict[str, Tensor]:
         own: dict[str, Tensor] = {k: p for k, p in self._parameters.items() if p is not None}
@@ -74,22 +97,82 @@ class State:
         return _IncompatibleKeys(missing, unexpected)
 
     def _load(self, state: dict, prefix: str, assign: bool, missing: list, unexpected: list, errors: list) -> None:
-        own = self._own_state()
-        for name, tensor in own.items():
-            key = prefix + name
-            if key in state:
-                self._load_one(name, tensor, key, state[key], assign, errors)
-            else:
-                missing.append(key)
-        for key in state:
-            head, dot, _ = key[len(prefix) :].partition(".")
-            if head not in (self._modules if dot else own):
-                unexpected.append(key)
+        metadata = {"version": self._version, "assign_to_params_buffers": assign}
+        for hook in self._hooks_of("load_pre"):
+            hook(self, state, prefix, metadata, True, missing, unexpected, errors)
+        self._load_from_state_dict(state, prefix, metadata, True, missing, unexpected, errors)
         for name, module in self._modules.items():
             if module is not None:
                 below = f"{prefix}{name}."
                 inner = {key: value for key, value in state.items() if key.startswith(below)}
                 module._load(inner, below, assign, missing, unexpected, errors)
+        for hook in self._hooks_of("load_post"):
+            hook(self, _IncompatibleKeys(missing, unexpected))
+
+    def _load_from_state_dict(
+        self,
+        state_dict: dict,
+        prefix: str,
+        local_metadata: dict,
+        strict: bool,
+        missing_keys: list,
+        unexpected_keys: list,
+        error_msgs: list,
+    ) -> None:
+        """This module's own part; subclasses override it to read files with older names."""
+        own = self._own_state()
+        assign = local_metadata.get("assign_to_params_buffers", False)
+        for name, tensor in own.items():
+            key = prefix + name
+            if key in state_dict:
+                self._load_one(name, tensor, key, state_dict[key], assign, error_msgs)
+            elif strict:
+                missing_keys.append(key)
+        if type(self).set_extra_state is not State.set_extra_state:
+            if prefix + EXTRA in state_dict:
+                self.set_extra_state(state_dict[prefix + EXTRA])
+            else:
+                missing_keys.append(prefix + EXTRA)
+            own = {**own, EXTRA: Tensor(0)}
+        for key in state_dict if strict else ():
+            if key.startswith(prefix):
+                head, dot, _ = key[len(prefix) :].partition(".")
+                if head not in (self._modules if dot else own):
+                    unexpected_keys.append(key)
+
+    # hooks, by the moment they run at
+
+    def _hooks_of(self, moment: str) -> list[Callable]:
+        return list(vars(self).get("_state_hooks", {}).get(moment, {}).values())
+
+    def _add_state_hook(self, moment: str, hook: Callable) -> Any:
+        from .module import RemovableHandle
+
+        table = vars(self).setdefault("_state_hooks", {}).setdefault(moment, {})
+        handle = RemovableHandle(table)
+        table[handle.id] = hook
+        return handle
+
+    def register_state_dict_pre_hook(self, hook: Callable) -> Any:
+        """`hook(module, prefix, keep_vars)` runs before state_dict collects."""
+        return self._add_state_hook("state_dict_pre", hook)
+
+    def register_state_dict_post_hook(self, hook: Callable) -> Any:
+        """`hook(module, state_dict, prefix, local_metadata)` runs after it has collected."""
+        return self._add_state_hook("state_dict", hook)
+
+    _register_state_dict_hook = register_state_dict_post_hook
+
+    def register_load_state_dict_pre_hook(self, hook: Callable) -> Any:
+        """`hook(module, state_dict, prefix, local_metadata, strict, missing, unexpected, errors)`, before loading."""
+        return self._add_state_hook("load_pre", hook)
+
+    def _register_load_state_dict_pre_hook(self, hook: Callable, with_module: bool = False) -> Any:
+        return self._add_state_hook("load_pre", hook if with_module else (lambda module, *args: hook(*args)))
+
+    def register_load_state_dict_post_hook(self, hook: Callable) -> Any:
+        """`hook(module, incompatible_keys)` runs after loading and may change both lists."""
+        return self._add_state_hook("load_post", hook)
 
     def _load_one(self, name: str, own: Tensor, key: str, value: Any, assign: bool, errors: list) -> None:
         array = array_of(value)

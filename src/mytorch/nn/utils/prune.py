@@ -6,6 +6,7 @@ chooses among what is left.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -55,7 +56,9 @@ class BasePruningMethod:
             module.register_parameter(f"{name}_orig", parameter)
             mask = method.compute_mask(values, Tensor(np.ones_like(values._array)))
         module.register_buffer(f"{name}_mask", mask)
-        _remove_hook(module, name)
+        earlier = _remove_hook(module, name)
+        if earlier is not None:
+            method = PruningContainer(*(earlier if isinstance(earlier, PruningContainer) else (earlier,)), method)
         method(module, None)
         module.register_forward_pre_hook(method)
         return method
@@ -82,6 +85,31 @@ class BasePruningMethod:
 
     def remove(self, module: Module) -> None:
         remove(module, self._tensor_name)
+
+
+class PruningContainer(BasePruningMethod):
+    """A parameter pruned several times: the methods, in order. The mask is what they have left together."""
+
+    def __init__(self, *methods: BasePruningMethod):
+        self._pruning_methods = methods
+        self._tensor_name = methods[-1]._tensor_name if methods else ""
+
+    def add_pruning_method(self, method: BasePruningMethod) -> None:
+        if method._tensor_name != self._tensor_name:
+            raise ValueError(f"the container prunes {self._tensor_name!r}, but the method {method._tensor_name!r}")
+        self._pruning_methods += (method,)
+
+    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
+        return self._pruning_methods[-1]._among_the_rest(t, default_mask)
+
+    def __len__(self) -> int:
+        return len(self._pruning_methods)
+
+    def __iter__(self) -> Iterator[BasePruningMethod]:
+        return iter(self._pruning_methods)
+
+    def __getitem__(self, index: int) -> BasePruningMethod:
+        return self._pruning_methods[index]
 
 
 class Identity(BasePruningMethod):
@@ -226,17 +254,16 @@ def global_unstructured(parameters: Any, pruning_method: Any, importance_scores:
         custom_from_mask(module, name, Tensor(part.reshape(getattr(module, name).shape)))
 
 
-def _remove_hook(module: Module, name: str) -> bool:
-    for key, (hook, _) in list(module._forward_pre_hooks.items()):
+def _remove_hook(module: Module, name: str) -> BasePruningMethod | None:
+    for key, hook in list(module._forward_pre_hooks.items()):
         if isinstance(hook, BasePruningMethod) and hook._tensor_name == name:
-            del module._forward_pre_hooks[key]
-            return True
-    return False
+            return module._forward_pre_hooks.pop(key)
+    return None
 
 
 def remove(module: Module, name: str) -> Module:
     """Make the pruned value the parameter itself, for good."""
-    if not _remove_hook(module, name):
+    if _remove_hook(module, name) is None:
         raise ValueError(f"Parameter '{name}' of module {module} has to be pruned before pruning can be removed")
     original, mask = module._parameters.pop(f"{name}_orig"), module._buffers.pop(f"{name}_mask")
     module.__dict__.pop(name, None)
@@ -247,5 +274,5 @@ def remove(module: Module, name: str) -> Module:
 
 def is_pruned(module: Module) -> bool:
     return any(
-        isinstance(hook, BasePruningMethod) for each in module.modules() for hook, _ in each._forward_pre_hooks.values()
+        isinstance(hook, BasePruningMethod) for each in module.modules() for hook in each._forward_pre_hooks.values()
     )

@@ -101,7 +101,7 @@ def spectral_norm(
 
 
 def _remove(module: Module, name: str, kind: type) -> Module:
-    for key, (hook, _) in list(module._forward_pre_hooks.items()):
+    for key, hook in list(module._forward_pre_hooks.items()):
         if isinstance(hook, kind) and hook.name == name:  # type: ignore[attr-defined]
             with no_grad():
                 hook(module, None)  # type: ignore[operator]
