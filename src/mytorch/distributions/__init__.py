@@ -8,6 +8,8 @@ from .discrete import (
     Binomial,
     Categorical,
     Geometric,
+    Multinomial,
+    NegativeBinomial,
     OneHotCategorical,
     OneHotCategoricalStraightThrough,
     Poisson,
@@ -18,6 +20,7 @@ from .kl import kl_divergence, register_kl
 from .location import Cauchy, Gumbel, HalfNormal, Laplace, LogNormal, Normal, Uniform
 from .mixture import MixtureSameFamily, RelaxedBernoulli, RelaxedOneHotCategorical
 from .multivariate import Independent, MultivariateNormal
+from .tails import HalfCauchy, Pareto, Weibull
 from .transforms import (
     AffineTransform,
     ComposeTransform,
@@ -45,15 +48,19 @@ __all__ = [
     "Gamma",
     "Geometric",
     "Gumbel",
+    "HalfCauchy",
     "HalfNormal",
     "Independent",
     "Laplace",
     "LogNormal",
     "MixtureSameFamily",
+    "Multinomial",
     "MultivariateNormal",
+    "NegativeBinomial",
     "Normal",
     "OneHotCategorical",
     "OneHotCategoricalStraightThrough",
+    "Pareto",
     "Poisson",
     "RelaxedBernoulli",
     "RelaxedOneHotCategorical",
@@ -63,6 +70,7 @@ __all__ = [
     "Transform",
     "TransformedDistribution",
     "Uniform",
+    "Weibull",
     "constraints",
     "kl_divergence",
     "register_kl",

@@ -1,4 +1,4 @@
-"""Discrete distributions: Bernoulli, Categorical, OneHotCategorical, Binomial, Geometric, Poisson."""
+"""Discrete distributions: Bernoulli, Categorical, OneHotCategorical, Binomial, Multinomial and the like."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 import mytorch as torch
-from mytorch.nn.functional import binary_cross_entropy_with_logits
+from mytorch.nn.functional import binary_cross_entropy_with_logits, logsigmoid
 from mytorch.random import numpy_generator
 from mytorch.tensor import Tensor
 
@@ -135,6 +135,39 @@ class Binomial(_Binary):
         # log(1 + exp(logits)), safe for large logits of either sign
         softplus = logits.clamp(min=0) + torch.log1p(torch.exp(-logits.abs()))
         return choose + value * logits - n * softplus
+
+
+class NegativeBinomial(_Binary):
+    """The number of successes, each with probability probs, before total_count failures."""
+
+    support = constraints.nonnegative_integer
+
+    def __init__(
+        self, total_count: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+    ) -> None:
+        super().__init__(probs, logits, validate_args)
+        name = "probs" if logits is None else "logits"
+        self.total_count, self.__dict__[name] = broadcast_all(total_count, self.__dict__[name])
+        self._batch_shape = self.total_count.shape
+
+    @property
+    def mean(self) -> Tensor:
+        return self.total_count * self.logits.exp()
+
+    @property
+    def variance(self) -> Tensor:
+        return self.mean / torch.sigmoid(-self.logits)
+
+    def sample(self, sample_shape: Any = ()) -> Tensor:
+        shape, probs = self._extended_shape(sample_shape), self.probs.detach()._array
+        drawn = numpy_generator().negative_binomial(self.total_count.detach()._array, 1 - probs, shape)
+        return Tensor(np.asarray(drawn, probs.dtype))
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        self._validate_sample(value)
+        n = self.total_count
+        choose = torch.lgamma(n + value) - torch.lgamma(1 + value) - torch.lgamma(n)
+        return n * logsigmoid(-self.logits) + value * logsigmoid(self.logits) + choose
 
 
 class _Classes(Distribution):
@@ -274,3 +307,49 @@ class Poisson(ExponentialFamily):
         self._validate_sample(value)
         rate, value = broadcast_all(self.rate, value)
         return value.xlogy(rate) - rate - torch.lgamma(value + 1)
+
+
+class Multinomial(Distribution):
+    """How often each class comes in total_count draws."""
+
+    arg_constraints: ClassVar[dict[str, Any]] = {"probs": constraints.simplex, "logits": constraints.real_vector}
+
+    def __init__(
+        self, total_count: int = 1, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+    ) -> None:
+        if not isinstance(total_count, int):
+            raise NotImplementedError("inhomogeneous total_count is not supported")
+        self.total_count, self._one = total_count, Categorical(probs, logits)
+        super().__init__(self._one.batch_shape, self._one.probs.shape[-1:], validate_args)
+
+    @property
+    def support(self) -> constraints.Constraint:  # type: ignore[override]
+        return constraints.multinomial(self.total_count)
+
+    @property
+    def probs(self) -> Tensor:
+        return self._one.probs
+
+    @property
+    def logits(self) -> Tensor:
+        return self._one.logits
+
+    @property
+    def mean(self) -> Tensor:
+        return self.probs * self.total_count
+
+    @property
+    def variance(self) -> Tensor:
+        return self.total_count * self.probs * (1 - self.probs)
+
+    def sample(self, sample_shape: Any = ()) -> Tensor:
+        probs = self.probs.detach()._array.astype(np.float64)
+        shape = tuple(self._extended_shape(sample_shape))
+        shares = np.broadcast_to(probs / probs.sum(-1, keepdims=True), shape)
+        return Tensor(np.asarray(numpy_generator().multinomial(self.total_count, shares), self.probs._array.dtype))
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        self._validate_sample(value)
+        logits, value = broadcast_all(self.logits, value)
+        logits = logits.masked_fill((value == 0) & (logits == -float("inf")), 0)
+        return torch.lgamma(value.sum(-1) + 1) - torch.lgamma(value + 1).sum(-1) + (logits * value).sum(-1)

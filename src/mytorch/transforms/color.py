@@ -8,6 +8,7 @@ import numpy as np
 
 from mytorch.tensor import Tensor
 
+from .gradients import blend, gray, recorded, refuse
 from .image import like, planes_of
 
 
@@ -32,32 +33,36 @@ def _gray(planes: np.ndarray) -> np.ndarray:
 
 
 def rgb_to_grayscale(img: Any, num_output_channels: int = 1) -> Any:
+    if recorded(img):
+        return gray(img).expand(*img.shape[:-3], num_output_channels, *img.shape[-2:])
     planes = planes_of(img)
     if planes.ndim == 2:
         planes = planes[None]
     if isinstance(img, Tensor):
-        gray = _gray(planes).astype(planes.dtype)
+        grays = _gray(planes).astype(planes.dtype)
     else:  # Pillow's rounding, in whole numbers
         parts = planes.astype(np.int64)
         whole = (parts[0] * 19595 + parts[1] * 38470 + parts[2] * 7471 + 0x8000) >> 16 if len(parts) >= 3 else parts[0]
-        gray = whole.astype(planes.dtype)[None]
+        grays = whole.astype(planes.dtype)[None]
     if num_output_channels == 3:
-        return like(img, np.repeat(gray, 3, axis=-3))
-    return like(img, gray if isinstance(img, Tensor) else gray[0])
+        return like(img, np.repeat(grays, 3, axis=-3))
+    return like(img, grays if isinstance(img, Tensor) else grays[0])
 
 
 to_grayscale = rgb_to_grayscale
 
 
 def adjust_brightness(img: Any, brightness_factor: float) -> Any:
-    return _blend(img, 0.0, brightness_factor)
+    return blend(img, 0.0, brightness_factor) if recorded(img) else _blend(img, 0.0, brightness_factor)
 
 
 def adjust_contrast(img: Any, contrast_factor: float) -> Any:
+    if recorded(img):
+        return blend(img, gray(img).mean((-3, -2, -1), keepdim=True), contrast_factor)
     planes = planes_of(img)
-    gray = planes.astype(np.float64) if planes.ndim == 2 else _gray(planes)
-    gray = np.floor(gray) if planes.dtype.kind in "iu" else gray
-    mean = gray.mean(axis=(-3, -2, -1) if planes.ndim > 2 else None, keepdims=planes.ndim > 2)
+    grays = planes.astype(np.float64) if planes.ndim == 2 else _gray(planes)
+    grays = np.floor(grays) if planes.dtype.kind in "iu" else grays
+    mean = grays.mean(axis=(-3, -2, -1) if planes.ndim > 2 else None, keepdims=planes.ndim > 2)
     if not isinstance(img, Tensor):
         mean = np.floor(mean + 0.5)  # Pillow's is a whole number
     return _blend(img, mean, contrast_factor)
@@ -67,11 +72,15 @@ def adjust_saturation(img: Any, saturation_factor: float) -> Any:
     planes = planes_of(img)
     if planes.ndim == 2 or planes.shape[-3] == 1:
         return img
-    gray = _gray(planes)
-    return _blend(img, np.floor(gray) if planes.dtype.kind in "iu" else gray, saturation_factor)
+    if recorded(img):
+        return blend(img, gray(img), saturation_factor)
+    grays = _gray(planes)
+    return _blend(img, np.floor(grays) if planes.dtype.kind in "iu" else grays, saturation_factor)
 
 
 def adjust_gamma(img: Any, gamma: float, gain: float = 1) -> Any:
+    if recorded(img):
+        return (gain * img**gamma).clamp(0, 1)
     planes = planes_of(img)
     top = _top(planes)
     bright = (gain * (planes.astype(np.float64) / top) ** gamma).clip(0, 1) * top
@@ -85,6 +94,8 @@ def adjust_hue(img: Any, hue_factor: float) -> Any:
     planes = planes_of(img)
     if planes.ndim == 2 or planes.shape[-3] == 1:
         return img
+    if recorded(img):
+        return refuse("adjust_hue")
     top = _top(planes)
     rgb = np.moveaxis(planes, -3, 0).astype(np.float64) / top  # (3, ..., H, W)
     high, low = rgb.max(0), rgb.min(0)
@@ -112,6 +123,8 @@ def adjust_hue(img: Any, hue_factor: float) -> Any:
 
 
 def invert(img: Any) -> Any:
+    if recorded(img):
+        return 1 - img
     planes = planes_of(img)
     return like(img, (np.asarray(_top(planes), planes.dtype) - planes).astype(planes.dtype))
 
@@ -122,12 +135,16 @@ def posterize(img: Any, bits: int) -> Any:
 
 
 def solarize(img: Any, threshold: float) -> Any:
+    if recorded(img):
+        return img.where(img < threshold, 1 - img)
     planes = planes_of(img)
     return like(img, np.where(planes >= threshold, planes_of(invert(img)), planes))
 
 
 def autocontrast(img: Any) -> Any:
     """Stretches every channel to the whole range."""
+    if recorded(img):
+        return refuse("autocontrast")
     planes = planes_of(img)
     top = _top(planes)
     low = planes.min(axis=(-2, -1), keepdims=True).astype(np.float64)

@@ -28,8 +28,9 @@ from .color import (  # noqa: F401  (they are part of this interface)
     solarize,
     to_grayscale,
 )
+from .gradients import moves_pixels, recorded, weighted
 from .image import like, planes_of
-from .resample import inverse_affine, moved, resized
+from .resample import inverse_affine, moved, resize_weights, resized
 
 
 class InterpolationMode(Enum):
@@ -133,7 +134,7 @@ def normalize(tensor: Tensor, mean: Sequence[float], std: Sequence[float], inpla
     shift, scale = (np.asarray(value, kind).reshape(-1, 1, 1) for value in (mean, std))
     if (scale == 0).any():
         raise ValueError(f"std must not be zero, but got {std}: leave the channel's std at 1")
-    if tensor.requires_grad:  # as the first layer of a network that is asked how its input should change
+    if recorded(tensor):
         return tensor.sub_(Tensor(shift)).div_(Tensor(scale)) if inplace else (tensor - Tensor(shift)) / Tensor(scale)
     array = tensor._array if inplace else tensor._array.copy()
     array -= shift
@@ -171,9 +172,12 @@ def resize(
     mode = mode_of(interpolation)
     if not isinstance(img, Tensor) and mode == "nearest":
         mode = "nearest-exact"  # Pillow's nearest looks at pixel centres
+    if recorded(img):
+        return weighted(img, *(resize_weights(old, n, mode, smooth) for old, n in zip((height, width), new)))
     return like(img, resized(planes, new[0], new[1], mode, smooth))
 
 
+@moves_pixels
 def crop(img: Any, top: int, left: int, height: int, width: int) -> Any:
     """The part of an image; where it reaches outside, zeros."""
     planes = planes_of(img)
@@ -211,6 +215,7 @@ def resized_crop(
 _PAD_MODES = {"constant": "constant", "edge": "edge", "reflect": "reflect", "symmetric": "symmetric"}
 
 
+@moves_pixels
 def pad(img: Any, padding: Any, fill: Any = 0, padding_mode: str = "constant") -> Any:
     """padding is one number, (left and right, top and bottom), or (left, top, right, bottom)."""
     if padding_mode not in _PAD_MODES:
@@ -229,14 +234,17 @@ def pad(img: Any, padding: Any, fill: Any = 0, padding_mode: str = "constant") -
     return like(img, np.pad(planes, around, constant_values=value))
 
 
+@moves_pixels
 def hflip(img: Any) -> Any:
     return like(img, planes_of(img)[..., ::-1])
 
 
+@moves_pixels
 def vflip(img: Any) -> Any:
     return like(img, planes_of(img)[..., ::-1, :])
 
 
+@moves_pixels
 def rotate(
     img: Any,
     angle: float,
@@ -262,6 +270,7 @@ def rotate(
     return like(img, moved(planes, matrix, mode_of(interpolation), fill_of(fill), size))
 
 
+@moves_pixels
 def affine(
     img: Any,
     angle: float,
@@ -286,6 +295,10 @@ def fill_of(fill: Any) -> float:
 
 
 def erase(img: Tensor, i: int, j: int, h: int, w: int, v: Any, inplace: bool = False) -> Tensor:
+    if recorded(img):
+        out = img if inplace else img.clone()
+        out[..., i : i + h, j : j + w] = v
+        return out
     out = img if inplace else Tensor(img._array.copy())
     out._array[..., i : i + h, j : j + w] = v._array if isinstance(v, Tensor) else v
     out._version[0] += 1
@@ -308,6 +321,12 @@ def gaussian_blur(img: Any, kernel_size: Any, sigma: Any = None) -> Any:
     planes = planes_of(img)
     sizes = pair(kernel_size)
     spreads = pair(sigma) if sigma is not None else tuple(0.3 * ((k - 1) * 0.5 - 1) + 0.8 for k in sizes)
+    if recorded(img):  # what a blur along one axis makes of single bright pixels are its weights
+        rows, columns = (
+            gaussian_blur(Tensor(np.eye(n)), (1, k), (1.0, spread))._array
+            for n, k, spread in zip(planes.shape[-2:], sizes[::-1], spreads[::-1])
+        )
+        return weighted(img, rows, columns)
     out = planes.astype(np.float64)
     for axis, length, spread in ((-1, sizes[0], spreads[0]), (-2, sizes[1], spreads[1])):
         if length % 2 == 0 or length <= 0:
