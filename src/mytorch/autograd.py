@@ -223,7 +223,7 @@ def _values(node: Node) -> list[np.ndarray]:
 
 
 # The backward functions that conjugate what they read, as the gradient of complex numbers needs.
-CONJUGATING = ("mul_backward", "div_backward")
+CONJUGATING = ("mul_backward", "div_backward", "matmul_backward_complex", "einsum_backward")
 
 
 def _changed(array: np.ndarray, version: int, expected: int) -> RuntimeError:

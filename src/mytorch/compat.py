@@ -98,13 +98,14 @@ _OTHER = {
 # Files of torch's that scripts name (torch.optim.rmsprop, torch.distributions.laplace). Where mytorch has no file of
 # the same name, the package itself answers, which has all public names.
 _FILES = {
-    "torch.distributions": """bernoulli beta binomial categorical cauchy chi2 constraints dirichlet distribution exp_family
-        exponential gamma geometric gumbel half_cauchy half_normal independent kl laplace log_normal
+    "torch.distributions": """bernoulli beta binomial categorical cauchy chi2 constraints dirichlet distribution
+        exp_family exponential gamma geometric gumbel half_cauchy half_normal independent kl laplace log_normal
         mixture_same_family multivariate_normal negative_binomial normal one_hot_categorical pareto poisson
         relaxed_bernoulli relaxed_categorical studentT transformed_distribution transforms uniform utils weibull""",
     "torch.nn.modules": """activation batchnorm channelshuffle container conv distance dropout flatten fold instancenorm
         lazy linear loss module normalization padding pixelshuffle pooling rnn sparse transformer upsampling utils""",
-    "torch.nn.utils": "clip_grad convert_parameters init parametrizations parametrize prune rnn spectral_norm weight_norm",
+    "torch.nn.utils": """clip_grad convert_parameters init parametrizations parametrize prune rnn spectral_norm
+        weight_norm""",
     "torch.optim": """adadelta adagrad adam adamax adamw asgd lbfgs lr_scheduler nadam optimizer radam rmsprop rprop sgd
         sparse_adam swa_utils""",
     "torch.utils.data": "dataloader dataset distributed sampler",

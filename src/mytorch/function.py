@@ -54,7 +54,9 @@ def once_differentiable(fn: Callable) -> Callable:
         if not any(isinstance(g, Tensor) and g.requires_grad for g in grads) or not gradmode.is_grad_enabled():
             return outputs
         several = isinstance(outputs, tuple)
-        refused = tuple(_Refuse.apply(o, *grads) if isinstance(o, Tensor) else o for o in (outputs if several else (outputs,)))
+        refused = tuple(
+            _Refuse.apply(o, *grads) if isinstance(o, Tensor) else o for o in (outputs if several else (outputs,))
+        )
         return refused if several else refused[0]
 
     return wrapper

@@ -5,6 +5,7 @@ Imported last by the package: it only adds what is not there yet.
 
 from __future__ import annotations
 
+import functools
 from types import SimpleNamespace
 from typing import Any
 
@@ -100,7 +101,9 @@ hinge_embedding_loss instance_norm kl_div layer_norm margin_ranking_loss max_poo
 pairwise_distance pdist pixel_shuffle pixel_unshuffle poisson_nll_loss prelu rms_norm rrelu selu threshold
 triplet_margin_loss""".split()  # noqa: SIM905
 _IN_PLACE_FUNCTIONS = """abs ceil clamp clamp_max clamp_min clip cos cosh exp expm1 floor frac log log10 log1p log2 neg
-reciprocal round rsqrt sigmoid sin sqrt square tan tanh trunc zero fill""".split()  # noqa: SIM905
+reciprocal round rsqrt sigmoid sin sqrt square tan tanh trunc zero fill acos acosh arccos arccosh arcsin arcsinh arctan
+arctanh asin asinh atan atanh deg2rad detach erf erfc exp2 fix gcd i0 lcm ldexp logit nan_to_num negative rad2deg sinc
+sinh xlogy index_put resize_as""".split()  # noqa: SIM905
 
 
 def dropout(input: Tensor, p: float, train: bool) -> Tensor:
@@ -113,6 +116,34 @@ def relu_(input: Tensor) -> Tensor:
 
 def detach(input: Tensor) -> Tensor:
     return input.detach()
+
+
+def fill(input: Tensor, value: Any) -> Tensor:
+    """A tensor like the input, all of one value."""
+    return input.clone().fill_(value)
+
+
+def adjoint(input: Tensor) -> Tensor:
+    return input.adjoint()
+
+
+def chain_matmul(*matrices: Tensor) -> Tensor:
+    return functools.reduce(lambda a, b: a @ b, matrices)
+
+
+def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
+    """Powers of x as columns."""
+    powers = np.arange(x._array.shape[0] if N is None else N)
+    return x.unsqueeze(-1) ** Tensor(powers if increasing else powers[::-1].copy())
+
+
+def is_same_size(input: Tensor, other: Tensor) -> bool:
+    return input._array.shape == other._array.shape
+
+
+def _assert(condition: Any, message: str) -> None:
+    """An assertion that torch's tracers can see."""
+    assert condition, message
 
 
 def _method_function(name: str) -> Any:
@@ -156,6 +187,14 @@ def set_warn_always(b: bool) -> None:
 
 def is_inference_mode_enabled() -> bool:
     return False
+
+
+def is_autocast_enabled(device_type: str = "cuda") -> bool:
+    return False
+
+
+def get_autocast_dtype(device_type: str = "cuda") -> dtypes.dtype:
+    return dtypes.float32  # nothing is computed in another type
 
 
 def is_storage(obj: Any) -> bool:
@@ -212,11 +251,17 @@ FUNCTIONS: dict[str, Any] = {
             *(dropout, relu_, detach, are_deterministic_algorithms_enabled, get_float32_matmul_precision),
             *(get_default_device, get_num_interop_threads, set_num_interop_threads, set_flush_denormal),
             *(set_warn_always, is_inference_mode_enabled, is_storage, is_signed, is_conj, typename, can_cast),
-            *(promote_types, frombuffer, poisson),
+            *(promote_types, frombuffer, poisson, fill, adjoint, chain_matmul, vander, is_same_size, _assert),
+            *(is_autocast_enabled, get_autocast_dtype),
         )
     },
     **{
         "version": version,
+        "cfloat": dtypes.complex64,
+        "cdouble": dtypes.complex128,
+        "is_autocast_cpu_enabled": is_autocast_enabled,
+        "get_autocast_gpu_dtype": get_autocast_dtype,
+        "get_autocast_cpu_dtype": get_autocast_dtype,
         "newaxis": newaxis,
         "channels_last_3d": channels_last_3d,
         "layout": str,

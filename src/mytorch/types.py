@@ -7,22 +7,22 @@ from builtins import complex as _complex
 from builtins import float as _float
 from builtins import int as _int
 from collections.abc import Sequence
-from typing import Any, Union
+from typing import Any
 
 from .dtypes import device as _device
 from .dtypes import dtype as _dtype
 from .tensor import Size, Tensor
 
-Number = Union[int, float, bool]
-Device = Union[_device, str, int, None]
-DeviceLikeType = Union[str, _device, int]
+Number = int | float | bool
+Device = _device | str | int | None
+DeviceLikeType = str | _device | int
 FileLike = Any
 PySymType = Number
 Storage = Any
-_size = Union[Size, list[int], tuple[int, ...]]
+_size = Size | list[int] | tuple[int, ...]
 _layout = str
 _symsize = _size
-_TensorOrTensors = Union[Tensor, Sequence[Tensor]]
+_TensorOrTensors = Tensor | Sequence[Tensor]
 
 __all__ = ["Device", "DeviceLikeType", "FileLike", "Number", "PySymType", "Storage", "_bool", "_complex", "_device"]
 __all__ += ["_dtype", "_float", "_int", "_layout", "_size", "_symsize"]

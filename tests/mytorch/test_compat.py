@@ -269,3 +269,38 @@ def test_modules_below_modules_can_be_taken_by_name(tmp_path):
     )
     run_script(str(path))
     import_as_torch(path)
+
+
+def test_names_that_libraries_use_when_they_are_imported(tmp_path):
+    """einops marks its functions for a compiler; others take types, trees and files of torch's by name."""
+    path = tmp_path / "script.py"
+    path.write_text(
+        "import torch, torch.fx\n"
+        "from torch._dynamo import allow_in_graph\n"
+        "from torch.autograd.function import FunctionCtx, once_differentiable\n"
+        "from torch.distributions.laplace import Laplace\n"
+        "from torch.nn.modules.activation import MultiheadAttention\n"
+        "from torch.nn.modules.upsampling import Upsample\n"
+        "from torch.nn.utils.convert_parameters import parameters_to_vector\n"
+        "from torch.optim.optimizer import Optimizer, required\n"
+        "from torch.optim.radam import RAdam\n"
+        "from torch.types import Number, _size\n"
+        "from torch.utils._pytree import tree_map\n"
+        "from torch.utils.hooks import RemovableHandle\n"
+        "from torchvision.datasets.cifar import CIFAR10\n"
+        "class Tracer(torch.fx.Tracer):\n    pass\n"
+        "torch._dynamo.config.suppress_errors = True\n"
+        "torch._C._log_api_usage_once('library')\n"
+        "@torch.compiler.disable(recursive=False)\n"
+        "@allow_in_graph\n"
+        "def double(x: Number):\n    return 2 * x\n"
+        "doubled = tree_map(double, {'a': [1, (2,)], 'b': None}), torch.compiler.is_compiling()\n"
+        "devices = torch.cuda.get_rng_state_all(), torch.cuda.max_memory_reserved(), torch.is_autocast_enabled()\n"
+        "with torch.backends.cuda.sdp_kernel(enable_flash=False):\n    pass\n"
+    )
+    names = run_script(str(path))
+    assert names["doubled"] == ({"a": [2, (4,)], "b": None}, False)
+    assert names["devices"] == ([], 0, False)
+    path.write_text("from torch.optim.no_such_file import X\n")
+    with pytest.raises(ImportError):
+        run_script(str(path))

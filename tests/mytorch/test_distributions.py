@@ -132,7 +132,8 @@ def test_multinomial_counts():
             density.sum().backward()
             pair.append((density, d.mean, d.variance, *(leaf.grad for leaf in parameters.values())))
             drawn = d.sample((50,))
-            assert drawn.shape == (50, 2, 3) and (drawn.sum(-1) == 4).all()
+            assert drawn.shape == (50, 2, 3)
+            assert (drawn.sum(-1) == 4).all()
         for a, b in zip(*pair):
             close(a, b)
 
@@ -147,7 +148,9 @@ def test_constraints_of_matrices():
     good, bad = np.array([[2.0, 0.5], [0.5, 1.0]]), np.array([[1.0, 2.0], [2.0, 1.0]])
     for name in ("positive_definite", "positive_semidefinite", "symmetric", "lower_triangular", "lower_cholesky"):
         for matrix in (good, bad, np.tril(good)):
-            answers = [getattr(lib.distributions.constraints, name).check(lib.from_numpy(matrix)) for lib in (mytorch, torch)]
+            answers = [
+                getattr(lib.distributions.constraints, name).check(lib.from_numpy(matrix)) for lib in (mytorch, torch)
+            ]
             assert bool(answers[0]) == bool(answers[1]), (name, matrix)
 
 

@@ -64,3 +64,45 @@ def test_maml_like_inner_step_and_gradients_per_sample():
         close(a, b)
     with pytest.raises(KeyError, match="nothing"):
         mytorch.func.functional_call(mytorch.nn.Linear(1, 1), {"nothing": mytorch.ones(1)}, (mytorch.ones(1, 1),))
+
+
+def test_jacobians_of_several_arguments_and_of_dicts():
+    rows = []
+    for lib in (mytorch, torch):
+        func, w, x = lib.func, lib.from_numpy(W), lib.from_numpy(X[0])
+
+        def predict(weight, a):
+            return (weight @ a).tanh()
+
+        def by_name(parameters, a):
+            return predict(parameters["w"], a) * parameters["b"]
+
+        parameters = {"w": w, "b": lib.ones(2, dtype=lib.float64)}
+        found = func.jacrev(by_name)(parameters, x)
+        jacobian, aux = func.jacrev(lambda a: (a.exp(), a.sum()), has_aux=True)(x)
+        second = func.hessian(predict, argnums=1)(w, x)  # of a vector
+        rows.append(
+            [*func.jacrev(predict, argnums=(0, 1))(w, x), found["w"], found["b"], jacobian, aux, second,
+             func.jacfwd(func.jacfwd(predict, argnums=1), argnums=1)(w, x)]
+        )  # fmt: skip
+    for a, b in zip(*rows):
+        close(a, b)
+
+
+def test_products_with_the_jacobian():
+    rows = []
+    for lib in (mytorch, torch):
+        func, x, v = lib.func, lib.from_numpy(X[0]), lib.from_numpy(W[0])
+
+        def f(a):
+            return a.sin().sum()
+
+        value, product = func.jvp(lambda a: (a.exp(), a.prod()), (x,), (v,))
+        _, by_name = func.jvp(lambda p: p["a"] * p["b"], ({"a": x, "b": v},), ({"a": v, "b": x},))
+        _, back = func.vjp(func.grad(f), x)
+        both, back_to_dict = func.vjp(lambda p: (p["a"] * 2, p["a"] ** 2), {"a": x})
+        (gradient,) = back_to_dict((v, v))
+        hvp = func.jvp(func.grad(f), (x,), (v,))[1]
+        rows.append([*value, *product, by_name, back(v)[0], *both, gradient["a"], hvp])
+    for a, b in zip(*rows):
+        close(a, b)

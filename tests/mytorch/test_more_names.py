@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from oracle import check
 from PIL import Image
 
 import mytorch
@@ -130,3 +131,72 @@ def test_initialisations_of_old_and_rare_ones():
         sparse = lib.nn.init.sparse_(lib.ones(10, 4), 0.3)
         assert (sparse == 0).sum(0).tolist() == [3, 3, 3, 3]
         assert lib.nn.init.xavier_normal(lib.zeros(30, 30)).std().item() > 0.1
+
+
+def test_trees_come_apart_and_together_as_in_torch():
+    from torch.utils import _pytree as theirs
+
+    from mytorch.utils import pytree
+
+    tree = {"a": [1, (2, 3)], "b": {"c": 4}}
+    leaves, shape = pytree.tree_flatten(tree)
+    assert leaves == theirs.tree_flatten(tree)[0]
+    assert pytree.tree_unflatten(leaves, shape) == tree
+    assert pytree.tree_map(lambda x, y: x + y, tree, tree) == theirs.tree_map(lambda x, y: x + y, tree, tree)
+    assert pytree.tree_map_only(int, str, [1, "x"]) == ["1", "x"]
+    assert pytree.tree_any(lambda x: x > 3, tree)
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [([1.0, 2.0], [1.0, 2.0]), ([1.0, 2.0], [1.0, 2.00001]), ([1.0], [1.001]), ([1.0], [[1.0]]), ([float("nan")],) * 2],
+)
+def test_assert_close_agrees_with_torch(a, b):
+    answers = []
+    for lib in (mytorch, torch):
+        try:
+            lib.testing.assert_close(lib.tensor(a), lib.tensor(b))
+            lib.testing.assert_close({"x": [lib.tensor(a)]}, {"x": [lib.tensor(b)]}, rtol=1e-2, atol=0.0)
+            answers.append(None)
+        except AssertionError:
+            answers.append("different")
+    assert answers[0] == answers[1]
+
+
+def test_numpy_of_a_tensor_with_a_history_under_no_grad():
+    for lib in (mytorch, torch):
+        x = lib.ones(2, requires_grad=True) * 2
+        with pytest.raises(RuntimeError, match="requires grad"):
+            x.numpy()
+        with lib.no_grad():
+            assert x.numpy().tolist() == [2.0, 2.0]
+
+
+def test_a_backward_that_can_be_differentiated_once():
+    for lib in (mytorch, torch):
+        once = lib.autograd.function.once_differentiable if lib is torch else mytorch.function.once_differentiable
+
+        class Double(lib.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                return 2 * x
+
+            @staticmethod
+            @once
+            def backward(ctx, grad):
+                return 2 * grad
+
+        x, g = lib.ones(2, requires_grad=True), lib.ones(2, requires_grad=True)
+        (first,) = lib.autograd.grad(Double.apply(x), x, g, create_graph=True)
+        assert first.tolist() == [2.0, 2.0]
+        with pytest.raises(RuntimeError, match="once_differentiable"):
+            first.sum().backward()
+
+
+def test_small_functions_beside_torch():
+    check(lambda lib, x: lib.vander(x, 3), (4,), grad=False)
+    check(lambda lib, x: lib.vander(x, increasing=True), (3,), grad=False)
+    check(lambda lib, x, y: lib.chain_matmul(x, y), (2, 3), (3, 4))
+    check(lambda lib, x: [lib.fill(x, 2.0), lib.adjoint(x)], (2, 3))
+    check(lambda lib, x: x.clone().sgn_(), (2, 3), grad=False)
+    check(lambda lib, x, y: y.clone().addmm_(x, x), (3, 3), (3, 3))

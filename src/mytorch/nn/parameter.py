@@ -16,7 +16,7 @@ class Parameter(Tensor):
     def __init__(self, data: Any = None, requires_grad: bool = True):
         if data is None:
             data = Tensor(np.empty(0, default()))
-        if requires_grad and data._array.dtype.kind != "f":
+        if requires_grad and data._array.dtype.kind not in "fc":
             raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
         super().__init__(data._array, requires_grad=requires_grad)
         self._version = data._version

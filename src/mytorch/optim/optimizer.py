@@ -97,8 +97,10 @@ class Optimizer:
             negate = group["maximize"]
             for param in group["params"]:
                 if param.grad is not None:
-                    grad = param.grad._array
-                    update(param._array, -grad if negate else grad, state[param], group)
+                    weight, grad = param._array, param.grad._array
+                    if weight.dtype.kind == "c":
+                        weight, grad = _real_and_imaginary(weight), _real_and_imaginary(grad)
+                    update(weight, -grad if negate else grad, state[param], group)
                     param._version[0] += 1
         return loss
 
@@ -182,6 +184,11 @@ class Optimizer:
                 if name != "params":
                     text += f"    {name}: {group[name]}\n"
         return text + ")"
+
+
+def _real_and_imaginary(array: np.ndarray) -> np.ndarray:
+    """The same memory as real numbers, of which an optimiser treats each by itself, as torch's do."""
+    return array[..., None].view(array.real.dtype)
 
 
 def _own(name: str, value: Any, param: Tensor) -> Any:

@@ -23,7 +23,7 @@ class SparseAdam(Optimizer):
         eps: float = 1e-8,
         maximize: bool = False,
     ):
-        if not 0 < lr:
+        if not lr > 0:
             raise ValueError(f"Invalid learning rate: {lr}")
         check(lr, 0, epsilon=eps)
         for number, beta in enumerate(betas):

@@ -30,7 +30,7 @@ def moves_pixels(transform: Callable) -> Callable:
     @functools.wraps(transform)
     def either(*args: Any, **kwargs: Any) -> Any:
         given = signature.bind(*args, **kwargs)
-        img = given.arguments.get("img")
+        img: Any = given.arguments.get("img")
         if not recorded(img):
             return transform(*args, **kwargs)
         mode = given.arguments.get("interpolation", "nearest")

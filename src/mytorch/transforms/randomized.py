@@ -119,8 +119,16 @@ class RandomCrop(Module):
             h, w = F.planes_of(img).shape[-2:]
         if h < height or w < width:
             raise ValueError(f"Required crop size {self.size} is larger than input image size {(h, w)}: give padding")
+        return F.crop(img, *self.get_params(img, self.size))
+
+    @staticmethod
+    def get_params(img: Any, output_size: tuple[int, int]) -> tuple[int, int, int, int]:
+        """(top, left, height, width) of a random part; to cut the same one out of several images."""
+        (h, w), (height, width) = F.planes_of(img).shape[-2:], output_size
+        if h < height or w < width:
+            raise ValueError(f"Required crop size {output_size} is larger than input image size {(h, w)}")
         top, left = numpy_generator().integers(0, (h - height + 1, w - width + 1))
-        return F.crop(img, int(top), int(left), height, width)
+        return int(top), int(left), height, width
 
     def __repr__(self) -> str:
         return f"RandomCrop(size={self.size}, padding={self.padding})"

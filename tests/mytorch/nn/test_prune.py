@@ -105,3 +105,17 @@ def test_random_ones_and_a_method_of_ones_own(lib):
     with pytest.raises(ValueError, match="amount"):
         prune.l1_unstructured(module, "weight", 1.5)
     assert not prune.is_pruned(layer(lib))
+
+
+@pytest.mark.parametrize("lib", [mytorch, torch], ids=["mytorch", "torch"])
+def test_the_history_of_pruning_can_be_read(lib):
+    prune = lib.nn.utils.prune
+    layer = lib.nn.Linear(4, 3)
+    prune.l1_unstructured(layer, "weight", 3)
+    prune.ln_structured(layer, "weight", 1, n=2, dim=0)
+    prune.identity(layer, "bias")
+    (hook,) = [h for h in layer._forward_pre_hooks.values() if h._tensor_name == "weight"]
+    assert isinstance(hook, prune.PruningContainer)
+    assert len(hook) == 2
+    assert [type(method).__name__ for method in hook] == ["L1Unstructured", "LnStructured"]
+    assert prune.is_pruned(layer)

@@ -210,8 +210,8 @@ def test_wrong_use_is_told_as_torch_does():
         with pytest.raises(type(mine.value)) as other:
             theirs()
         assert str(mine.value) == str(other.value)
-    with pytest.raises(NotImplementedError, match=r"torch\.optim\.SparseAdam"):
-        _ = mytorch.optim.SparseAdam
+    with pytest.raises(NotImplementedError, match=r"torch\.optim\.Muon"):
+        _ = mytorch.optim.Muon
 
 
 @given(
@@ -261,3 +261,51 @@ def test_lbfgs_on_rosenbrocks_valley(search, options):
     np.testing.assert_allclose(paths[0][-1], paths[1][-1], rtol=1e-2, atol=1e-5)
     with pytest.raises(TypeError, match="closure"):
         mytorch.optim.LBFGS([mytorch.ones(1, requires_grad=True)]).step()
+
+
+def test_sparse_adam_leaves_untouched_rows_alone():
+    rng = np.random.default_rng(0)
+    table, rows = rng.normal(size=(6, 3)), [[0, 2, 2], [1, 2, 5], [0, 0, 5]]
+    results = []
+    for lib in (mytorch, torch):
+        layer = lib.nn.Embedding(6, 3, sparse=True, dtype=lib.float64)
+        layer.weight.data.copy_(lib.from_numpy(table))
+        optimizer = lib.optim.SparseAdam(layer.parameters(), lr=0.1)
+        for step in rows:
+            optimizer.zero_grad()
+            (layer(lib.tensor(step)) ** 3).sum().backward()
+            optimizer.step()
+        results.append(layer.weight.detach().numpy())
+    np.testing.assert_allclose(*results, rtol=1e-10)
+    assert (results[0][[3, 4]] == table[[3, 4]]).all()
+
+
+@pytest.mark.parametrize(("name", "settings"), [("Adam", {"weight_decay": 0.1}), ("SGD", {"momentum": 0.9})])
+def test_complex_parameters_are_pairs_of_real_ones(name, settings):
+    rng = np.random.default_rng(0)
+    start, x = (rng.normal(size=(2, 3, 4)) @ np.ones((4, 3)) * (1 + 2j) for _ in range(2))
+    results = []
+    for lib in (mytorch, torch):
+        weight = lib.nn.Parameter(lib.from_numpy(start.copy()))
+        optimizer = getattr(lib.optim, name)([weight], lr=0.1, **settings)
+        for _ in range(3):
+            optimizer.zero_grad()
+            product = lib.from_numpy(x) @ weight.transpose(1, 2)
+            spectrum = lib.einsum("bij,bjk->ik", product, weight)
+            (product.abs().sum() + (spectrum * spectrum.conj()).real.sum() / 100).backward()
+            optimizer.step()
+        results.append(weight.detach().numpy())
+    np.testing.assert_allclose(*results, rtol=1e-9)
+
+
+@pytest.mark.parametrize("lib", [mytorch, torch], ids=["mytorch", "torch"])
+def test_hooks_around_a_step(lib):
+    weight = lib.nn.Parameter(lib.ones(1))
+    optimizer, calls = lib.optim.SGD([weight], lr=0.5), []
+    optimizer.register_step_pre_hook(lambda opt, args, kwargs: calls.append(("before", weight.item())))
+    handle = optimizer.register_step_post_hook(lambda opt, args, kwargs: calls.append(("after", weight.item())))
+    for _ in range(2):
+        weight.grad = lib.ones(1)
+        optimizer.step()
+        handle.remove()
+    assert calls == [("before", 1.0), ("after", 0.5), ("before", 0.5)]

@@ -132,3 +132,57 @@ def test_they_print_as_torchvisions():
         ("Grayscale", ()),
     ):
         assert repr(getattr(transforms, name)(*args)) == repr(getattr(torchvision.transforms, name)(*args))
+
+
+@pytest.mark.parametrize(
+    ("name", "args"),
+    [
+        ("hflip", ()),
+        ("vflip", ()),
+        ("crop", (-1, 2, 5, 6)),
+        ("center_crop", ([5, 4],)),
+        ("pad", ([1, 2, 0, 1], 0.5)),
+        ("pad", ([1, 2, 2, 1], 0, "reflect")),
+        ("resize", ([5, 12],)),
+        ("resized_crop", (1, 1, 5, 6, [4, 4])),
+        ("rotate", (35.0,)),
+        ("gaussian_blur", ([3, 5], [0.8, 1.5])),
+        ("normalize", ([0.5, 0.4, 0.3], [0.2, 0.3, 0.4])),
+        ("adjust_brightness", (0.7,)),
+        ("adjust_contrast", (0.6,)),
+        ("adjust_saturation", (0.6,)),
+        ("adjust_gamma", (1.7,)),
+        ("rgb_to_grayscale", (3,)),
+        ("invert", ()),
+    ],
+)
+def test_a_tensor_that_needs_a_gradient_gets_one(name, args):
+    pixels = np.random.default_rng(1).uniform(0.1, 0.9, (2, 3, 8, 9))
+    results = []
+    for lib, functional in ((mytorch, F), (torch, TF)):
+        leaf = lib.from_numpy(pixels).requires_grad_()
+        out = getattr(functional, name)(leaf, *args)
+        weights = np.random.default_rng(2).normal(size=tuple(out.shape))
+        (out * lib.from_numpy(weights)).sum().backward()
+        results.append((out.detach().numpy(), leaf.grad.numpy()))
+    np.testing.assert_allclose(results[0][0], results[1][0], atol=1e-6)
+    np.testing.assert_allclose(results[0][1], results[1][1], atol=1e-6)
+    plain = getattr(F, name)(mytorch.from_numpy(pixels), *args)
+    np.testing.assert_allclose(results[0][0], plain.numpy(), atol=1e-6)
+
+
+def test_a_transform_without_a_gradient_says_so():
+    leaf = mytorch.rand(3, 4, 4).requires_grad_()
+    with pytest.raises(NotImplementedError, match="adjust_hue of a tensor that needs a gradient"):
+        F.adjust_hue(leaf, 0.1)
+    with mytorch.no_grad():
+        F.adjust_hue(leaf, 0.1)
+
+
+def test_normalize_takes_tensors_and_crops_can_be_shared():
+    mean, std = mytorch.tensor([0.5, 0.4, 0.3]), mytorch.tensor([0.2, 0.3, 0.4])
+    image = mytorch.rand(3, 6, 7)
+    both = [transforms.Normalize(*args)(image) for args in ((mean, std), (mean.tolist(), std.tolist()))]
+    assert mytorch.equal(*both)
+    top, left, height, width = transforms.RandomCrop.get_params(image, (4, 5))
+    assert F.crop(image, top, left, height, width).shape == (3, 4, 5)

@@ -43,7 +43,8 @@ class State:
         self, *args: Any, destination: dict | None = None, prefix: str = "", keep_vars: bool = False
     ) -> dict[str, Tensor]:
         """Dotted name → tensor, sharing memory with the module (detached unless keep_vars)."""
-        destination, prefix, keep_vars = (*args, *(destination, prefix, keep_vars)[len(args) :])
+        if args:  # an older spelling, by position
+            destination, prefix, keep_vars = (*args, *(destination, prefix, keep_vars)[len(args) :])  # type: ignore[misc]
         state: Any = OrderedDict() if destination is None else destination
         for hook in self._hooks_of("state_dict_pre"):
             hook(self, prefix, keep_vars)

@@ -5,7 +5,16 @@ from typing import Any
 from mytorch.dtypes import unsupported
 
 from .collate import default_collate, default_convert
-from .dataset import ConcatDataset, Dataset, IterableDataset, StackDataset, Subset, TensorDataset, random_split
+from .dataset import (
+    ChainDataset,
+    ConcatDataset,
+    Dataset,
+    IterableDataset,
+    StackDataset,
+    Subset,
+    TensorDataset,
+    random_split,
+)
 from .distributed import DistributedSampler
 from .loader import DataLoader, get_worker_info
 from .sampler import (
@@ -19,6 +28,7 @@ from .sampler import (
 
 __all__ = [
     "BatchSampler",
+    "ChainDataset",
     "ConcatDataset",
     "DataLoader",
     "Dataset",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import Any, Generic, TypeVar
 
 from mytorch.random import randperm
@@ -29,6 +29,19 @@ class IterableDataset(Dataset[Item]):
 
     def __iter__(self) -> Iterator[Item]:
         raise NotImplementedError(f"{type(self).__name__} defines no __iter__()")
+
+
+class ChainDataset(IterableDataset[Item]):
+    """Streams one after the other."""
+
+    def __init__(self, datasets: Iterable[Any]):
+        self.datasets = list(datasets)
+
+    def __iter__(self) -> Iterator[Item]:
+        return chain.from_iterable(self.datasets)
+
+    def __len__(self) -> int:
+        return sum(len(part) for part in self.datasets)
 
 
 class TensorDataset(Dataset[tuple[Tensor, ...]]):
