@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from .dtypes import of_array, unsupported
+from .dtypes import COMPLEX64, COMPLEX128, of_array, unsupported
 from .function import Function
 from .gradmode import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
 from .gradmode import state as mode
@@ -215,15 +215,31 @@ def _values(node: Node) -> list[np.ndarray]:
         arrays.append(array)
     for array in arrays:
         kind = getattr(array, "dtype", None)  # what is recomputed when needed has none
-        if kind is not None and kind.kind == "c" and node.backward.__name__ not in CONJUGATING:  # type: ignore[union-attr]
-            raise NotImplementedError(
-                f"mytorch has no gradient of {node.name()} for complex numbers; use the real and imaginary parts"
-            )
+        if kind is not None and kind.kind == "c" and not _conjugates(node):
+            return [np.conj(array) for array in arrays]
     return arrays
 
 
-# The backward functions that conjugate what they read, as the gradient of complex numbers needs.
-CONJUGATING = ("mul_backward", "div_backward", "matmul_backward_complex", "einsum_backward")
+# For complex numbers the gradient is by the conjugate of the derivative. This backward function sees to it itself.
+CONJUGATING = ("mul_backward",)
+# The derivatives of these are computed from what is saved by the same formula for conjugates: f'(z̄) is the conjugate
+# of f'(z). So the saved values are conjugated, and the backward written for real numbers is right.
+ANALYTIC = (
+    *("cos", "cosh", "div", "einsum", "exp", "log", "matmul", "reciprocal", "rsqrt", "sigmoid", "sin", "sinh", "sqrt"),
+    *("square", "tanh"),
+)
+
+
+def _conjugates(node: Node) -> bool:
+    """Whether a backward that reads complex numbers conjugates them itself; if not, they are to be conjugated."""
+    backward: Any = node.backward
+    if backward.__name__ in CONJUGATING:
+        return True
+    if backward.__qualname__.partition(".")[0] in ANALYTIC:
+        return False
+    raise NotImplementedError(
+        f"mytorch has no gradient of {node.name()} for complex numbers; use the real and imaginary parts"
+    )
 
 
 def _changed(array: np.ndarray, version: int, expected: int) -> RuntimeError:
@@ -276,10 +292,12 @@ def _recorded_parts(node: Node, g: Tensor) -> Sequence[Tensor | None]:
             f"mytorch does not differentiate {node.name()} twice: create_graph=True needs a formula for it "
             "(`again` in mytorch/graph.py)"
         )
-    _values(node)  # are they what they were?
+    arrays = _values(node)  # are they what they were?
     saved = [t if t.__class__ is not Recomputed else t.tensor() for t in node.saved]
     if node.output is not None:
         saved.append(_with_history(node.output[0], node))
+    if any(getattr(a, "dtype", None) in (COMPLEX64, COMPLEX128) for a in arrays) and not _conjugates(node):
+        saved = [t.conj() for t in saved]
     return (function if node.again is True else node.again)(g, *saved)
 
 

@@ -181,8 +181,9 @@ def test_streams_and_single_items():
         data.DataLoader(Stream(), shuffle=True)
     with pytest.raises(ValueError, match="mutually exclusive"):
         data.DataLoader([1], shuffle=True, sampler=[0])
-    with pytest.raises(NotImplementedError, match="ChainDataset"):
-        _ = data.ChainDataset
+    assert list(data.ChainDataset([Stream(), Stream()])) == [*range(5), *range(5)]
+    with pytest.raises(NotImplementedError, match="IterDataPipe"):
+        _ = data.IterDataPipe
 
 
 def test_a_dataset_may_give_whole_batches():

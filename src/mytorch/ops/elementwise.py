@@ -192,12 +192,9 @@ def div(input: Tensor, other: Any, *, rounding_mode: str | None = None) -> Tenso
         sa, sb, need_a, need_b = a.shape, b.shape, input._requires_grad, other._requires_grad
 
         def div_backward(g: np.ndarray, b: np.ndarray, *out: np.ndarray) -> tuple:
-            g = g / (either.conj(b) if is_complex else b)
+            g = g / b
             return unbroadcast(g, sa) if need_a else None, unbroadcast(-g * out[0], sb) if need_b else None
 
-        is_complex = out.dtype.kind == "c"
-        if is_complex and need_b:
-            raise NotImplementedError("mytorch has no gradient for a complex divisor: multiply by its reciprocal")
         return record(out, (input, other), div_backward, (other,), need_b, again=True)
     if a.dtype.kind != "f" or not isinstance(other, (int, float)) or isinstance(other, np.generic):
         number = floating(input)

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from ..autograd import linear, record
-from ..dtypes import COMPLEX64, COMPLEX128
 from ..naming import attach, named
 from ..tensor import Tensor
 from . import either
@@ -62,16 +61,8 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
         gb = unbroadcast(left.transpose(-1, -2) @ g, sb if nb > 1 else (*sb, 1)).reshape(sb) if need_b else None
         return ga, gb
 
-    def matmul_backward_complex(g: np.ndarray, *read: np.ndarray) -> tuple:
-        return matmul_backward(g, *map(np.conj, read))
-
-    def matmul_again_complex(g: Tensor, *read: Tensor) -> tuple:
-        return matmul_again(g, *(t.conj() for t in read))
-
     sa, sb = a.shape, b.shape
     saved = (input, other) if need_a and need_b else (other,) if need_a else (input,)
-    if out.dtype is COMPLEX64 or out.dtype is COMPLEX128:
-        return record(out, (input, other), matmul_backward_complex, saved, again=matmul_again_complex)
     return record(out, (input, other), matmul_backward, saved, again=matmul_again)
 
 
@@ -164,11 +155,9 @@ def einsum(equation: str, *operands: Any) -> Tensor:
     sizes = {c: n for term, a in zip(inputs, arrays) for c, n in zip(term, a.shape) if n != 1}
 
     shapes = [a.shape for a in arrays]
-    is_complex = out.dtype.kind == "c"
 
     def einsum_backward(g: Any, *operands: Any) -> list:
         grads = []
-        operands = tuple(map(either.conj, operands)) if is_complex else operands
         contract = np.einsum if isinstance(g, (np.ndarray, np.generic)) else einsum
         for i, (term, shape) in enumerate(zip(inputs, shapes)):
             others = [x for j, x in enumerate(operands) if j != i]

@@ -14,7 +14,7 @@ __all__ = ["linear"]
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """input (..., in), weight (out, in) or (in,), bias (out,) -> (..., out)."""
     x, w = input._array, weight._array
-    if w.ndim != 2 or x.ndim == 0:
+    if w.ndim != 2 or x.ndim == 0 or w.dtype.kind == "c":
         out = input.matmul(weight.t())
         return out if bias is None else out + bias
     if x.shape[-1] != w.shape[1]:
