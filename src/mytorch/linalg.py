@@ -7,8 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .dtypes import to_numpy, unsupported
+from .naming import public
 from .ops.arrange import diagonal as _diagonal
 from .ops.broadcast import cast
+from .ops.combine import matrix_exp
 from .ops.decompose import (
     LinAlgError,
     check_matrix,
@@ -31,8 +33,8 @@ from .tensor import Tensor
 
 __all__ = [
     "LinAlgError", "cholesky", "cholesky_ex", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh",
-    "householder_product", "inv", "inv_ex", "lstsq", "matmul", "matrix_norm", "matrix_power", "matrix_rank",
-    "multi_dot", "norm", "pinv", "qr", "slogdet", "solve", "solve_ex", "solve_triangular", "svd", "svdvals",
+    "householder_product", "inv", "inv_ex", "lstsq", "matmul", "matrix_exp", "matrix_norm", "matrix_power",
+    "matrix_rank", "multi_dot", "norm", "pinv", "qr", "slogdet", "solve", "solve_ex", "solve_triangular", "svd", "svdvals",
     "tensorinv", "tensorsolve", "vander", "vecdot", "vector_norm",
 ]  # fmt: skip
 
@@ -312,6 +314,9 @@ def householder_product(A: Tensor, tau: Tensor) -> Tensor:
         v = below[..., i : i + 1] + eye[:, i : i + 1]  # (..., m, 1)
         out = out - tau[..., i : i + 1].unsqueeze(-1) * (out @ v) @ v.swapaxes(-1, -2)
     return out[..., :n]
+
+
+globals().update({name: public(globals()[name]) for name in __all__ if name != "LinAlgError"})  # with out=
 
 
 def __getattr__(name: str) -> Any:

@@ -200,3 +200,13 @@ def test_small_functions_beside_torch():
     check(lambda lib, x: [lib.fill(x, 2.0), lib.adjoint(x)], (2, 3))
     check(lambda lib, x: x.clone().sgn_(), (2, 3), grad=False)
     check(lambda lib, x, y: y.clone().addmm_(x, x), (3, 3), (3, 3))
+
+
+def test_results_of_linalg_can_be_put_into_a_tensor():
+    for lib in (mytorch, torch):
+        matrix, place, info = lib.eye(2) * 4, lib.empty(2, 2), lib.empty((), dtype=lib.int32)
+        assert lib.linalg.inv(matrix, out=place) is place
+        assert place.tolist() == [[0.25, 0.0], [0.0, 0.25]]
+        lib.linalg.cholesky_ex(matrix, out=(place, info))
+        assert place.tolist() == [[2.0, 0.0], [0.0, 2.0]]
+        lib.testing.assert_close(lib.linalg.matrix_exp(lib.zeros(2, 2)), lib.eye(2))

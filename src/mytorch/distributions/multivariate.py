@@ -101,6 +101,7 @@ class MultivariateNormal(Distribution):
         batch = np.broadcast_shapes(tuple(lower.shape[:-2]), tuple(loc.shape[:-1]))
         size = loc.shape[-1]
         self.loc, self.scale_tril = loc.expand(*batch, size), lower.expand(*batch, size, size)
+        self._unbroadcasted_scale_tril = lower  # torch's name, which subclasses read
         super().__init__(batch, (size,), validate_args)
 
     @property
