@@ -61,6 +61,7 @@ for _module in (creation, random):
 # names that scripts use for the same things; nothing that is there already is replaced
 for _name, _value in more_names.FUNCTIONS.items():
     globals().setdefault(_name, _value)
+globals().update(more_names.REPLACED)  # the same functions, called in older ways too
 
 
 def is_tensor(obj: Any) -> bool:  # type: ignore[valid-type]

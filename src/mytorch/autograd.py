@@ -209,9 +209,9 @@ def _values(node: Node) -> list[np.ndarray]:
         latest = max(node.saved, key=lambda t: t._version[0])
         raise _changed(latest._array, latest._version[0], latest._version[0] - (version - node.version))
     if node.output is not None:
-        array, changes = node.output
-        if changes[0]:
-            raise _changed(array, changes[0], 0)
+        array, changes, expected = node.output
+        if changes[0] != expected:
+            raise _changed(array, changes[0], expected)
         arrays.append(array)
     for array in arrays:
         kind = getattr(array, "dtype", None)  # what is recomputed when needed has none

@@ -62,6 +62,7 @@ _OTHER = {
     "torch.distributions.kl": "mytorch.distributions.kl",
     "torch.distributions.transforms": "mytorch.distributions.transforms",
     "torch.distributions.utils": "mytorch.distributions.utils",
+    "torch.functional": "mytorch",
     "torch.mps": "mytorch.accelerator",
     "torch.nn.modules.batchnorm": "mytorch.nn.modules.normalization",
     "torch.nn.modules.instancenorm": "mytorch.nn.modules.normalization",

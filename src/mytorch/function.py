@@ -104,7 +104,8 @@ class Function:
                     f"function {cls.__name__}Backward returned an incorrect number of gradients "
                     f"(expected {len(args)}, got {len(grads)})"
                 )
-            return tuple(d for a, d in zip(args, grads) if isinstance(a, Tensor))
+            pairs = [(a, d) for a, d in zip(args, grads) if isinstance(a, Tensor)]
+            return tuple(d if d is None or d.shape == a.shape else _summed(cls, d, a) for a, d in pairs)
 
         def parts(g: Tensor) -> list[Tensor]:
             if single:
@@ -130,7 +131,7 @@ class Function:
         if single:
             made._version = outs[0]._version
             if made._node is not None:
-                made._node.output = (made._array, made._version)
+                made._node.output = (made._array, made._version, made._version[0])  # forward may have written
         remaining = iter(parts(made))
         final = tuple(next(remaining) if _differentiable(r, ctx) else r for r in results)
         return final if isinstance(result, tuple) else final[0]
@@ -157,6 +158,17 @@ def _differentiable(result: Any, ctx: Context) -> bool:
         and result._array.dtype.kind in "fc"
         and not any(result is constant for constant in ctx._constants)
     )
+
+
+def _summed(cls: type, gradient: Tensor, argument: Tensor) -> Tensor:
+    """A gradient wider than its argument is added up to the argument's shape, as torch does."""
+    try:
+        return gradient.sum_to_size(*argument.shape)
+    except RuntimeError:
+        raise RuntimeError(
+            f"Function {cls.__name__}Backward returned an invalid gradient - got {list(gradient.shape)} but expected "
+            f"shape compatible with {list(argument.shape)}"
+        ) from None
 
 
 def _nothing(result: Any) -> Tensor | None:

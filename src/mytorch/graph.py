@@ -57,7 +57,7 @@ class Node:
         # Versions only grow, so their sum tells whether one of the saved tensors was changed since.
         self.saved = saved
         self.version = version_of(saved)
-        self.output = None if output is None else (output._array, output._version)
+        self.output = None if output is None else (output._array, output._version, output._version[0])
         self.again = again
         self.forward = forward
         self.order = _count()
@@ -129,7 +129,7 @@ def record(
             node.backward = backward
             node.saved = saved
             node.version = version_of(saved) if saved else 0
-            node.output = (out._array, out._version) if saves_output else None
+            node.output = (out._array, out._version, 0) if saves_output else None
             node.again = again
             node.forward = forward
             node.order = _count()

@@ -6,8 +6,15 @@ from collections.abc import Callable
 from typing import Any
 
 from .absent import names_in
+from .nn.modules.module import Module
 
-ScriptModule = Any
+
+class ScriptModule(Module):
+    """What scripting gives in torch; here nothing is one."""
+
+
+class ScriptFunction:
+    """As ScriptModule, of a function."""
 
 
 def script(obj: Any, *args: Any, **kwargs: Any) -> Any:

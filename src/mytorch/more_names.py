@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from . import dtypes
+from . import creation, dtypes, ops
+from .naming import public
 from .nn import functional as F
 from .ops.inplace import apply
-from .random import default_generator
+from .random import default_generator, randperm
 from .tensor import Tensor
 
 # in-place: the plain operation, written back
@@ -241,6 +242,54 @@ def poisson(input: Tensor, generator: Any = None) -> Tensor:
 version = SimpleNamespace(__version__="2.13.0", cuda=None, hip=None, git_version="mytorch", debug=False)
 newaxis = None
 channels_last_3d = "channels_last_3d"
+
+# older ways to call: x.add_(0.5, y) for x.add_(y, alpha=0.5), and a number before a tensor, torch.mul(2, x)
+
+_OLDER = {"add": ("alpha", 2), "sub": ("alpha", 2), "addcmul": ("value", 3), "addcdiv": ("value", 3)}
+
+
+def _older_order(function: Any) -> Any:
+    keyword, count = _OLDER[function.__name__.rstrip("_")]
+
+    @functools.wraps(function)
+    def call(input: Any, *args: Any, **kwargs: Any) -> Any:
+        if len(args) == count and not isinstance(args[0], Tensor):
+            return function(input, *args[1:], **{keyword: args[0]}, **kwargs)
+        return function(input, *args, **kwargs)
+
+    return call
+
+
+def _number_first(function: Any) -> Any:
+    @functools.wraps(function)
+    def call(input: Any, *args: Any, **kwargs: Any) -> Any:
+        if isinstance(input, (int, float)) and args and isinstance(args[0], Tensor):
+            input = Tensor(np.asarray(input, dtypes.default() if isinstance(input, float) else None))
+        return function(input, *args, **kwargs)
+
+    return call
+
+
+def range(start: float = 0, end: float | None = None, step: float = 1, *, dtype: Any = None, **where: Any) -> Tensor:
+    """arange with its end, as in early versions; floats unless told."""
+    start, end = (0, start) if end is None else (start, end)
+    count = int((end - start) / step) + 1
+    return creation.arange(count, dtype=dtype or dtypes.get_default_dtype(), **where) * step + start
+
+
+for _name in (*_OLDER, *(f"{name}_" for name in _OLDER)):
+    setattr(Tensor, _name, _older_order(getattr(Tensor, _name)))
+
+REPLACED: dict[str, Any] = {
+    **{name: _older_order(ops.FUNCTIONS[name]) for name in ("addcmul", "addcdiv")},
+    **{name: _number_first(_older_order(ops.FUNCTIONS[name])) for name in ("add", "sub")},
+    **{name: _number_first(ops.FUNCTIONS[name]) for name in ("mul", "div")},
+    **{name: public(getattr(creation, name)) for name in ("arange", "eye", "full", "linspace")},  # with out=
+    "randperm": public(randperm),
+    "range": range,
+}
+REPLACED |= {"subtract": REPLACED["sub"], "multiply": REPLACED["mul"]}
+REPLACED |= {name: REPLACED["div"] for name in ("divide", "true_divide")}
 
 FUNCTIONS: dict[str, Any] = {
     **{name: getattr(F, name) for name in _FUNCTIONALS if hasattr(F, name)},

@@ -210,3 +210,77 @@ def test_results_of_linalg_can_be_put_into_a_tensor():
         lib.linalg.cholesky_ex(matrix, out=(place, info))
         assert place.tolist() == [[2.0, 0.0], [0.0, 2.0]]
         lib.testing.assert_close(lib.linalg.matrix_exp(lib.zeros(2, 2)), lib.eye(2))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda lib, x, y: x.clone().add_(0.5, y),
+        lambda lib, x, y: x.clone().sub_(0.5, y),
+        lambda lib, x, y: lib.add(x, 0.5, y),
+        lambda lib, x, y: x.clone().addcmul_(0.5, x, y),
+        lambda lib, x, y: x.clone().addcdiv_(-0.5, x, y + 3),
+        lambda lib, x, y: [lib.add(1.5, x), lib.sub(1, x), lib.mul(2, x), lib.div(1.0, y + 3), lib.multiply(2, y)],
+        lambda lib, x, y: lib.where(lib.tensor([[1, 0, 1]], dtype=lib.uint8), x, y),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_older_ways_to_call(call):
+    check(call, (2, 3), (2, 3))
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_numbers_first_keep_types_and_made_tensors_go_where_told():
+    for lib in (mytorch, torch):
+        assert str(lib.mul(2, lib.arange(3)).dtype) == "torch.int64"
+        assert str(lib.mul(0.5, lib.arange(3)).dtype) == "torch.float32"
+        assert lib.range(1, 2, 0.5).tolist() == [1.0, 1.5, 2.0]
+        place = lib.empty(2, 2)
+        assert lib.eye(2, out=place) is place
+        assert place.tolist() == [[1.0, 0.0], [0.0, 1.0]]
+        assert lib.arange(3, out=lib.empty(3)).tolist() == [0.0, 1.0, 2.0]
+        assert not isinstance(lib.nn.Linear(1, 1), lib.jit.ScriptModule)
+
+
+def test_a_function_of_ones_own_may_write_into_its_result_before_it_is_returned():
+    for lib in (mytorch, torch):
+
+        class Share(lib.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                share = x.exp()
+                share /= share.sum()
+                ctx.save_for_backward(share)
+                return share
+
+            @staticmethod
+            def backward(ctx, grad):
+                (share,) = ctx.saved_tensors
+                return share * (grad - (share * grad).sum())
+
+        x = lib.tensor([0.0, 1.0], requires_grad=True)
+        Share.apply(x)[0].backward()
+        lib.testing.assert_close(x.grad, lib.tensor([0.19661193, -0.19661193]))
+        out = Share.apply(x)
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            (out * 1).add_(out.mul_(2)).sum().backward()
+
+
+def test_a_gradient_of_ones_own_that_is_too_wide_is_added_up():
+    for lib in (mytorch, torch):
+
+        class Spread(lib.autograd.Function):
+            @staticmethod
+            def forward(ctx, x, shape):
+                return x.expand(shape).clone()
+
+            @staticmethod
+            def backward(ctx, grad):
+                return (grad[:, :2], None) if grad.shape[1] == 4 else (grad, None)
+
+        x = lib.ones(1, 3, requires_grad=True)
+        Spread.apply(x, (2, 3)).sum().backward()
+        assert x.grad.tolist() == [[2.0, 2.0, 2.0]]
+        wrong = lib.ones(1, 4, requires_grad=True)
+        with pytest.raises(RuntimeError, match="invalid gradient"):
+            Spread.apply(wrong, (2, 4)).sum().backward()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -250,6 +251,9 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     if input is None and other is None:
         return tuple(Tensor(i) for i in np.nonzero(condition._array))
     mask = condition._array
+    if mask.dtype == np.uint8:  # masks of early versions
+        warnings.warn("where received a uint8 condition tensor; use a boolean condition instead.", stacklevel=2)
+        mask = mask.astype(np.bool_)
     if mask.dtype.kind != "b":
         raise RuntimeError(
             f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype}"
@@ -272,6 +276,8 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
 
 def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     kind = input._array.dtype.kind
+    if mask._array.dtype.kind != "b":
+        raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {mask.dtype}")
     if isinstance(value, Tensor) and value._array.ndim:
         raise RuntimeError(
             f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value._array.ndim} dims"
