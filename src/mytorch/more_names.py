@@ -289,7 +289,7 @@ REPLACED: dict[str, Any] = {
     "range": range,
 }
 REPLACED |= {"subtract": REPLACED["sub"], "multiply": REPLACED["mul"]}
-REPLACED |= {name: REPLACED["div"] for name in ("divide", "true_divide")}
+REPLACED |= dict.fromkeys(("divide", "true_divide"), REPLACED["div"])
 
 FUNCTIONS: dict[str, Any] = {
     **{name: getattr(F, name) for name in _FUNCTIONALS if hasattr(F, name)},

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from .absent import names_in
@@ -28,8 +30,33 @@ class UntypedStorage:
     size = __len__ = nbytes
 
 
+class TypedStorage(UntypedStorage):
+    """The same memory as numbers in a row, whatever the shape and the steps of the tensor."""
+
+    def _numbers(self) -> np.ndarray:
+        return self._array.reshape(-1, order="A")
+
+    def __len__(self) -> int:
+        return self._array.size
+
+    size = __len__  # type: ignore[assignment]
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._numbers()[index].tolist()
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self._numbers()[index] = value
+
+    def tolist(self) -> list:
+        return self._numbers().tolist()
+
+
 def untyped_storage(self: Tensor) -> UntypedStorage:
     return UntypedStorage(self._array)
 
 
-attach(untyped_storage)
+def storage(self: Tensor) -> TypedStorage:
+    return TypedStorage(self._array)
+
+
+attach(untyped_storage, storage)

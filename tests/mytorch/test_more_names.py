@@ -284,3 +284,14 @@ def test_a_gradient_of_ones_own_that_is_too_wide_is_added_up():
         wrong = lib.ones(1, 4, requires_grad=True)
         with pytest.raises(RuntimeError, match="invalid gradient"):
             Spread.apply(wrong, (2, 4)).sum().backward()
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_the_numbers_behind_a_tensor():
+    for lib in (mytorch, torch):
+        x = lib.arange(6.0).view(2, 3)
+        numbers = x.t().storage()
+        assert (list(numbers), len(numbers), numbers[4]) == ([0.0, 1.0, 2.0, 3.0, 4.0, 5.0], 6, 4.0)
+        numbers[0] = 9.0
+        assert x[0, 0].item() == 9.0
+        assert x[1:].storage().data_ptr() == x.storage().data_ptr() == x.data_ptr()

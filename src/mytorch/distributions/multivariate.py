@@ -134,8 +134,10 @@ class MultivariateNormal(Distribution):
     def log_prob(self, value: Tensor) -> Tensor:
         self._validate_sample(value)
         away = (value - self.loc).unsqueeze(-1)
-        white = (torch.linalg.solve_triangular(self.scale_tril, away, upper=False)).squeeze(-1)
-        return -0.5 * (self._event_shape[0] * math.log(2 * math.pi) + white.pow(2).sum(-1)) - self._half_log_det()
+        lower = self._unbroadcasted_scale_tril
+        white = torch.linalg.solve_triangular(lower, away, upper=False).squeeze(-1)
+        half_log_det = lower.diagonal(0, -2, -1).log().sum(-1)
+        return -0.5 * (self._event_shape[0] * math.log(2 * math.pi) + white.pow(2).sum(-1)) - half_log_det
 
     def entropy(self) -> Tensor:
         return 0.5 * self._event_shape[0] * (1.0 + math.log(2 * math.pi)) + self._half_log_det()
