@@ -2,7 +2,8 @@
 
     python benchmarks/search_batches.py                    cnn on digits, 1, 2, 4 and 8 trials open, three seeds
 
-With eight open, a trial is asked for without knowing what comes of the seven before it. Each run searches the rate and the epochs by the protocol `notes`, then trains; nothing else differs.
+With eight open, a trial is asked for without knowing what comes of the seven before it. Each run searches the rate and
+the epochs by the protocol `notes`, then trains; nothing else differs.
 """
 
 from __future__ import annotations
