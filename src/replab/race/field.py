@@ -6,6 +6,7 @@ from math import log
 from typing import Any
 
 from replab.race.probe import SHARE
+from replab.settings.words import duration
 
 LAST = 2.0  # times the length of another round: the last one decides, and slow models need it
 SEEN = 0.25  # of what it would get as the winner is the least that the first round has time for, for each
@@ -27,7 +28,9 @@ def leave_out(state: State) -> None:
         if field < 2 or costs + cost <= length_of(state, field + 1) / SEEN:  # two race at least
             field, costs = field + 1, costs + cost
         else:
-            racing[name] |= {"out": "left out: others come nearer to the winner's time", "needs": 2 * state["budget"]}
+            small = f"too small: its usual training takes {duration(cost)}, and the winner has {duration(most)}"
+            out = small if cost < most else "left out: others come nearer to the winner's time"
+            racing[name] |= {"out": out, "needs": 2 * state["budget"]}
 
 
 def length_of(state: State, racing: int) -> float:
