@@ -32,9 +32,10 @@ class Allowance:
         return self.seconds - self.trial_epoch_seconds * sum(max(1, len(t.losses)) for t in trials)
 
     def next_trial(self, told: Sequence[Trial], open_: Sequence[int], room: int) -> int | None:
-        """Epochs at most of one more trial, of `room` that are asked for now; None: no limit; 0: it is not paid for.
+        """The most epochs that the next trial may take; None means no limit, 0 that the budget does not pay for it.
 
-        `open_`: the most that each trial may take that is asked for and not yet told.
+        `room`: trials that can be asked for at this moment, which share what is left. `open_`: the most epochs of each
+        trial that was asked for and has not been told.
         """
         if self.seconds == inf:
             return None
