@@ -14,7 +14,7 @@ from . import either
 from .pointwise import unary
 
 _STEP, _END = 1 / 256, 6.0  # erf(6) is 1 to the last digit of a float64
-_BLOCK = 1 << 15  # numbers at a time, so that a dozen passes stay in the cache
+_BLOCK = 1 << 16  # numbers at a time, so that a dozen passes stay in the cache
 _SLOPE = 2 / math.sqrt(math.pi)  # of erf at 0
 
 
@@ -25,35 +25,47 @@ def _erf_table(kind: np.dtype) -> tuple[np.ndarray, np.ndarray]:
     return np.array([math.erf(p) for p in grid], kind), slopes.astype(kind)
 
 
-# Of x up to 4, where erf is 1 in float32: a ratio of polynomials in x², the coefficients Eigen uses
+# Of x up to 4, where erf is 1 in float32: x times a ratio of polynomials in x², the coefficients Eigen uses
 _TOP = (-2.72614225801306e-10, 2.77068142495902e-08, -2.10102402082508e-06, -5.69250639462346e-05,
         -7.34990630326855e-04, -2.95459980854025e-03, -1.60960333262415e-02)  # fmt: skip
 _BOTTOM = (-1.45660718464996e-05, -2.13374055278905e-04, -1.68282697438203e-03, -7.37332916720468e-03,
            -1.42647390514189e-02)  # fmt: skip
 
 
+@cache
+def _monic(coefficients: tuple[float, ...], stretch: float) -> tuple[float, tuple[np.ndarray, ...]]:
+    """A polynomial in (stretch x)² as one in x²: its first coefficient, and the others divided by that."""
+    highest = len(coefficients) - 1
+    moved = [c * stretch ** (2 * (highest - i)) for i, c in enumerate(coefficients)]
+    return moved[0], tuple(np.array(c / moved[0], np.float32) for c in moved[1:])  # arrays: a float is converted anew
+
+
+def scaled_erf(x: np.ndarray, out: np.ndarray, stretch: float = 1.0, size: float = 1.0, centre: float = 0.0) -> None:
+    """out = centre + size * erf(stretch * x) of flat float32: as many passes over a block as erf alone takes."""
+    (top, above), (bottom, below) = _monic(_TOP, stretch), _monic(_BOTTOM, stretch)
+    factor = np.array(size * stretch * top / bottom, np.float32)
+    square, sums = np.empty((2, min(x.size, _BLOCK)), np.float32)
+    for start in range(0, x.size, _BLOCK):
+        part = out[start : start + _BLOCK]
+        q, total = square[: part.size], sums[: part.size]
+        np.clip(x[start : start + _BLOCK], -4 / stretch, 4 / stretch, out=part)
+        np.multiply(part, part, out=q)
+        for step, coefficients in ((np.multiply, above), (np.divide, below)):
+            np.add(q, coefficients[0], out=total)
+            for c in coefficients[1:]:
+                total *= q
+                total += c
+            step(part, total, out=part)
+        part *= factor
+        np.clip(part, -size, size, out=part)
+        if centre:
+            part += np.float32(centre)
+
+
 def _erf_float32(x: np.ndarray) -> np.ndarray:
     flat = x.reshape(-1)
     out = np.empty_like(flat)
-    square, bottom = np.empty((2, min(flat.size, _BLOCK)), np.float32)
-    for start in range(0, flat.size, _BLOCK):
-        part = out[start : start + _BLOCK]
-        np.clip(flat[start : start + _BLOCK], -4, 4, out=part)
-        q, low = square[: part.size], bottom[: part.size]
-        np.multiply(part, part, out=q)
-        np.multiply(q, _BOTTOM[0], out=low)
-        for c in _BOTTOM[1:-1]:
-            low += c
-            low *= q
-        low += _BOTTOM[-1]
-        part /= low
-        np.multiply(q, _TOP[0], out=low)
-        for c in _TOP[1:-1]:
-            low += c
-            low *= q
-        low += _TOP[-1]
-        part *= low
-        np.clip(part, -1, 1, out=part)
+    scaled_erf(flat, out)
     return out.reshape(x.shape)
 
 

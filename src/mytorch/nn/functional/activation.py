@@ -10,7 +10,7 @@ from mytorch.autograd import record, spelled_out
 from mytorch.ops import either, pointwise
 from mytorch.ops import softmax as softmaxes
 from mytorch.ops.inplace import apply
-from mytorch.ops.normal import erf_array
+from mytorch.ops.normal import erf_array, scaled_erf
 from mytorch.ops.pointwise import sigmoid, sigmoid_array, tanh
 from mytorch.parallel import elementwise
 from mytorch.tensor import Tensor
@@ -111,11 +111,12 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
     """x * Φ(x), Φ being the normal distribution function, or its tanh approximation."""
     x = input._array
     if approximate == "none":
-        below = np.empty_like(x)
-        elementwise(_normal_below, x, below)
+        below, out = np.empty_like(x), np.empty_like(x)
+        elementwise(_gelu, x, below, out)
         plain = _gelu_plainly
     elif approximate == "tanh":
         below = 0.5 * (1 + _gelu_tanh(x))
+        out = x * below
         plain = _gelu_tanh_plainly
     else:
         raise RuntimeError(f"approximate argument must be either none or tanh, but got {approximate!r}")
@@ -126,14 +127,18 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
         slope *= g
         return (slope,)
 
-    return record(x * below, (input,), gelu_backward, (input,), again=spelled_out(plain))
+    return record(out, (input,), gelu_backward, (input,), again=spelled_out(plain))
 
 
-def _normal_below(x: np.ndarray, below: np.ndarray) -> None:
-    """Φ(x), the area under the normal density up to x."""
-    below[...] = erf_array(x * math.sqrt(0.5))
-    below += 1
-    below *= 0.5
+def _gelu(x: np.ndarray, below: np.ndarray, out: np.ndarray) -> None:
+    """below = Φ(x), the area under the normal density up to x, and out = x * below."""
+    if x.dtype == np.float32 and x.ndim == 1 and below.flags.c_contiguous:
+        scaled_erf(x, below, math.sqrt(0.5), 0.5, 0.5)
+    else:
+        below[...] = erf_array(x * math.sqrt(0.5))
+        below += 1
+        below *= 0.5
+    np.multiply(x, below, out=out)
 
 
 def _gelu_slope(x: np.ndarray, below: np.ndarray, slope: np.ndarray) -> None:
