@@ -56,7 +56,7 @@ def best(
     events = events or Events()
     folder = runs_folder(runs) / "races" / f"{Path(data).name}-{round(budget)}s-seed{seed}"
     folder.mkdir(parents=True, exist_ok=True)
-    state = read(folder, {"rules": 4, "data": data, "budget": budget, "seed": seed, "models": names})
+    state = read(folder, {"rules": 3, "data": data, "budget": budget, "seed": seed, "models": names})
     if state["winner"] is None:
         run_rounds(state, recipes, lambda: write(folder, state), events)
     run = train(state, data, lambda: write(folder, state), events, runs=runs, seed=seed, **settings)

@@ -9,7 +9,7 @@ from replab.race.probe import SHARE
 from replab.settings.words import duration
 
 LAST = 2.0  # times the length of another round: the last one decides, and slow models need it
-SEEN = 0.15  # of what it would get as the winner is the least that the first round has time for, for each
+SEEN = 0.25  # of what it would get as the winner is the least that the first round has time for, for each
 State = dict[str, Any]  # race.json
 
 

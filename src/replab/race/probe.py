@@ -18,7 +18,7 @@ from replab.settings.recipe import Recipe
 from replab.settings.words import duration
 
 PREFIX = "probe:"
-SHARE = 0.2  # of the budget is for the race, the rest for the winner: to be trained long is worth more than a sure choice
+SHARE = 0.4  # of the budget is for the race, the rest for the winner
 
 
 def entrant(name: str) -> tuple[str, dict[str, Any]]:
