@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import io
 import json
 import zipfile
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
@@ -14,28 +13,29 @@ from mytorch.tensor import Tensor
 from mytorch.torchfile import BFLOAT16, bytes_of, from_bytes
 
 
-def read_npy(data: bytes, where: str) -> Tensor:
-    """One array: a header of type and shape, then exactly its bytes."""
-    file = io.BytesIO(data)
+def read_npy(file: IO[bytes], size: int, where: str) -> Tensor:
+    """One array in a file of `size` bytes: a header of type and shape, then exactly its bytes."""
     version = np.lib.format.read_magic(file)
     read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
     shape, fortran, kind = read(file)
     if kind.kind not in "fiub":
         raise ValueError(f"{where} must hold numbers, but holds the type {kind}")
-    rest = len(data) - file.tell()
+    rest = size - file.tell()
     if byte_count(shape, kind) != rest:
         raise ValueError(f"{where} must hold {byte_count(shape, kind)} bytes for the shape {shape}, but holds {rest}")
-    array = np.frombuffer(data, kind, offset=file.tell()).astype(kind.newbyteorder("="))
+    array = np.frombuffer(file.read(rest), kind).astype(kind.newbyteorder("="))
     return Tensor(array.reshape(shape[::-1]).T if fortran else array.reshape(shape))
 
 
 def read_npz(archive: zipfile.ZipFile, where: str) -> dict[str, Tensor]:
     """Name → tensor."""
     tensors = {}
-    for name in archive.namelist():
+    for entry in archive.infolist():
+        name = entry.filename
         if not name.endswith(".npy"):
             raise ValueError(f"{where} must be a file of torch.save or an npz, but holds {name!r}")
-        tensors[name.removesuffix(".npy")] = read_npy(archive.read(name), f"{where}: {name}")
+        with archive.open(entry) as file:
+            tensors[name.removesuffix(".npy")] = read_npy(file, entry.file_size, f"{where}: {name}")
     return tensors
 
 

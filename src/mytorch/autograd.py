@@ -196,6 +196,8 @@ def _run(roots: list, keep: bool, wanted: dict, accumulate: bool) -> None:
                 g = _observe(leaf, Tensor(g), wanted)._array
             if accumulate:
                 _accumulate(leaf, g)
+                if leaf._hooks:
+                    _after_accumulation(leaf)
 
 
 def _values(node: Node) -> list[np.ndarray]:
@@ -207,7 +209,8 @@ def _values(node: Node) -> list[np.ndarray]:
         arrays.append(tensor._array)
     if version != node.version:
         latest = max(node.saved, key=lambda t: t._version[0])
-        raise _changed(latest._array, latest._version[0], latest._version[0] - (version - node.version))
+        times = sum(t is latest for t in node.saved)
+        raise _changed(latest._array, latest._version[0], latest._version[0] - (version - node.version) // times)
     if node.output is not None:
         array, changes, expected = node.output
         if changes[0] != expected:
@@ -280,6 +283,7 @@ def _run_recorded(roots: list, keep: bool, wanted: dict, accumulate: bool) -> No
                 g = _observe(leaf, g, wanted)
             if accumulate:
                 leaf.grad = g if leaf.grad is None else leaf.grad + g
+                _after_accumulation(leaf)
 
 
 def _recorded_parts(node: Node, g: Tensor) -> Sequence[Tensor | None]:
@@ -328,7 +332,7 @@ def spelled_out(operation: Callable[..., Tensor]) -> Callable:
 def _observe(edge: Any, g: Tensor, wanted: dict) -> Tensor:
     """Run an edge's hooks, and leave its gradient where retain_grad() or grad() asked for it."""
     for hook in list((edge.hooks if edge.__class__ is Node else edge._hooks) or ()):
-        changed = hook(g)
+        changed = None if hook.__class__ is _AfterGrad else hook(g)
         if changed is not None:
             g = changed
     if edge.__class__ is Node and edge.retains is not None and (tensor := edge.retains()) is not None:
@@ -391,6 +395,28 @@ def register_hook(self: Tensor, hook: Callable) -> HookHandle:
     return HookHandle(hooks, hook)
 
 
+class _AfterGrad:
+    """A hook among a leaf's others that is called with the leaf, once its .grad is there."""
+
+    __slots__ = ("hook",)
+
+    def __init__(self, hook: Callable):
+        self.hook = hook
+
+
+def _after_accumulation(leaf: Tensor) -> None:
+    for hook in list(leaf._hooks or ()):
+        if hook.__class__ is _AfterGrad:
+            hook.hook(leaf)
+
+
+def register_post_accumulate_grad_hook(self: Tensor, hook: Callable) -> HookHandle:
+    """Call hook(tensor) when backward has added to this leaf's .grad: for an optimiser's step within backward."""
+    if self._node is not None:
+        raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+    return register_hook(self, _AfterGrad(hook))  # type: ignore[arg-type]
+
+
 def Variable(data: Tensor, requires_grad: bool = False, volatile: bool | None = None) -> Tensor:
     """In older scripts: a tensor over the same memory, without history."""
     if volatile is not None:
@@ -398,7 +424,7 @@ def Variable(data: Tensor, requires_grad: bool = False, volatile: bool | None = 
     return data.detach().requires_grad_(requires_grad)
 
 
-attach(backward, retain_grad, register_hook)
+attach(backward, retain_grad, register_hook, register_post_accumulate_grad_hook)
 
 
 def __getattr__(name: str) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from . import gradmode
-from .graph import record
+from .graph import record, replace_history
 from .tensor import Tensor
 
 
@@ -20,6 +20,7 @@ class Context:
         self.needs_input_grad = needs
         self._saved: tuple = ()
         self._constants: list[Tensor] = []
+        self._dirty: tuple[Tensor, ...] = ()
         self._materialize = True
         self._history: dict[int, Tensor] = {}
 
@@ -35,7 +36,8 @@ class Context:
         self._constants.extend(tensors)
 
     def mark_dirty(self, *tensors: Tensor) -> None:
-        """Inputs changed in place: their new value is seen by everyone anyway."""
+        """Inputs changed in place and returned: apply() gives them this operation as their history."""
+        self._dirty = tensors
 
     def set_materialize_grads(self, value: bool) -> None:
         self._materialize = value
@@ -96,7 +98,7 @@ class Function:
         def call(pieces: list) -> tuple:
             """The user's backward on tensors."""
             remaining = iter(pieces)
-            given = [next(remaining) if _differentiable(r, ctx) else _nothing(r) for r in results]
+            given = [next(remaining) if _differentiable(r, ctx) else _nothing(r, ctx) for r in results]
             grads = cls.backward(ctx, *given)
             grads = grads if isinstance(grads, tuple) else (grads,)
             if len(grads) < len(args):
@@ -133,7 +135,7 @@ class Function:
             if made._node is not None:
                 made._node.output = (made._array, made._version, made._version[0])  # forward may have written
         remaining = iter(parts(made))
-        final = tuple(next(remaining) if _differentiable(r, ctx) else r for r in results)
+        final = tuple(_returned(r, next(remaining), ctx) if _differentiable(r, ctx) else r for r in results)
         return final if isinstance(result, tuple) else final[0]
 
 
@@ -160,6 +162,17 @@ def _differentiable(result: Any, ctx: Context) -> bool:
     )
 
 
+def _returned(raw: Tensor, made: Tensor, ctx: Context) -> Tensor:
+    """The recorded result, or the input that was changed in place to become it."""
+    if not any(raw is dirty for dirty in ctx._dirty):
+        return made
+    if raw._requires_grad and raw._node is None:
+        raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
+    if made._requires_grad:
+        replace_history(raw, made)
+    return raw
+
+
 def _summed(cls: type, gradient: Tensor, argument: Tensor) -> Tensor:
     """A gradient wider than its argument is added up to the argument's shape, as torch does."""
     try:
@@ -171,5 +184,7 @@ def _summed(cls: type, gradient: Tensor, argument: Tensor) -> Tensor:
         ) from None
 
 
-def _nothing(result: Any) -> Tensor | None:
-    return Tensor(np.zeros_like(result._array)) if isinstance(result, Tensor) else None
+def _nothing(result: Any, ctx: Context) -> Tensor | None:
+    """The gradient of a result that has none."""
+    wanted = isinstance(result, Tensor) and ctx._materialize
+    return Tensor(np.zeros_like(result._array)) if wanted else None

@@ -130,7 +130,9 @@ class ArrayUnpickler(_Base):
 
     def persistent_load(self, key: Any) -> Any:
         if self.storage is None:
-            raise RefusedPickle(f"a file of arrays holds no outside references, but this one refers to {key!r}")
+            raise RefusedPickle(
+                f"a file of arrays holds no outside references, but this one refers to a {type(key).__name__}"
+            )
         return self.storage(key)
 
 

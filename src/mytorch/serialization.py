@@ -87,7 +87,7 @@ def _read(data: bytes, where: str, weights_only: bool) -> Any:
     if data.startswith(torchfile.LEGACY_START):
         return torchfile.read_legacy(data, where, weights_only)
     if data[:6] == b"\x93NUMPY":
-        return arrayfiles.read_npy(data, where)
+        return arrayfiles.read_npy(io.BytesIO(data), len(data), where)
     if arrayfiles.is_safetensors(data):
         return arrayfiles.read_safetensors(data, where)
     if data[:1] in b"\x80(}]cd" and data:  # the opcodes a pickle of containers or arrays begins with

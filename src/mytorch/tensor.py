@@ -264,7 +264,7 @@ class Tensor:
     @data.setter
     def data(self, value: Tensor) -> None:
         self._array = value._array
-        self._version[0] += 1
+        self._version = [self._version[0]]  # no in-place change: backward reads the new memory, views keep the old
 
     def detach_(self) -> Tensor:
         self._node = self._base = None

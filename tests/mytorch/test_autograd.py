@@ -233,3 +233,98 @@ def test_only_floats_require_gradients():
         (x * 2).requires_grad_(False)
     assert not (x > 0).requires_grad
     assert not x.argmax().requires_grad
+
+
+@pytest.mark.parametrize("t", [mytorch, torch])
+def test_a_function_that_changes_its_input(t):
+    class Increase(t.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.mark_dirty(x)
+            return x.add_(1)
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 3
+
+    x = t.ones(2, requires_grad=True)
+    changed = x * 2
+    assert Increase.apply(changed) is changed
+    (changed * changed).sum().backward()
+    assert x.grad.tolist() == [36.0, 36.0]  # 2 · 3 beside it, 3 · 2 through it
+    part = x * 2
+    Increase.apply(part[:1])
+    x.grad = None
+    part.sum().backward()
+    assert x.grad.tolist() == [6.0, 2.0]
+    with pytest.raises(RuntimeError, match="leaf Variable that requires grad"):
+        Increase.apply(x)
+
+
+@pytest.mark.parametrize("t", [mytorch, torch])
+@pytest.mark.parametrize("materialize", [True, False])
+def test_the_gradient_of_a_result_that_has_none(t, materialize):
+    given = []
+
+    class Largest(t.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.set_materialize_grads(materialize)
+            value, index = x.max(0)
+            ctx.mark_non_differentiable(index)
+            return value, index
+
+        @staticmethod
+        def backward(ctx, g, g_index):
+            given.append(g_index)
+            return t.stack([g, g])
+
+    Largest.apply(t.ones(2, requires_grad=True))[0].backward()
+    assert given[0].tolist() == 0 if materialize else given == [None]
+
+
+@pytest.mark.parametrize("t", [mytorch, torch])
+@pytest.mark.parametrize("recorded", [False, True])
+def test_a_hook_after_accumulation_steps_within_backward(t, recorded):
+    x, y = t.ones(2, requires_grad=True), t.ones(2, requires_grad=True)
+    optimizer = t.optim.SGD([x], lr=0.5)
+    seen = []
+
+    def step(leaf):
+        seen.append((leaf is x, leaf.grad.tolist()))
+        optimizer.step()
+        optimizer.zero_grad()
+
+    handle = x.register_post_accumulate_grad_hook(step)
+    (x * y * 3).sum().backward(create_graph=recorded)
+    assert seen == [(True, [3.0, 3.0])]
+    assert x.grad is None
+    assert x.tolist() == [-0.5, -0.5]
+    t.autograd.grad((x * 2).sum(), x)  # nothing is accumulated
+    handle.remove()
+    (x * 2).sum().backward()
+    assert len(seen) == 1
+    with pytest.raises(RuntimeError, match="non-leaf"):
+        (x * 2).register_post_accumulate_grad_hook(step)
+
+
+@pytest.mark.parametrize("t", [mytorch, torch])
+def test_new_data_between_forward_and_backward(t):
+    """As in spectral normalisation by hand, which gives its vectors new data in every forward pass."""
+    w = t.arange(1.0, 7).reshape(3, 2).requires_grad_()
+    u = t.nn.Parameter(t.ones(3), requires_grad=False)
+    v = t.nn.Parameter(t.ones(2), requires_grad=False)
+    total = 0
+    for _ in range(2):
+        v.data = t.mv(w.data.t(), u.data) / 10
+        u.data = t.mv(w.data, v.data) / 10
+        total = total + u.dot(w.mv(v))
+    total.backward()
+    assert w.grad.sum().item() == pytest.approx(2 * (u.sum() * v.sum()).item())  # both passes read the newest
+    x = t.ones(2, requires_grad=True)
+    old = x.data
+    x.data = t.zeros(2)
+    y = (x * x).sum()
+    old.add_(1)
+    y.backward()
+    assert x.grad.tolist() == [0, 0]

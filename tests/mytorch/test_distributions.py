@@ -168,6 +168,36 @@ def test_independent_and_the_standard_normal_prior():
         assert lib.distributions.Categorical(lib.ones(3)).enumerate_support().tolist() == [0, 1, 2]
 
 
+@pytest.mark.parametrize("name", [name for name in CASES if "Multinomial" not in name])
+def test_modes(name):
+    ours, theirs = (made(lib, name, CASES[name][0])[0].mode for lib in (mytorch, torch))
+    np.testing.assert_allclose(ours.detach().numpy(), theirs.detach().numpy(), rtol=1e-9)
+
+
+def test_modes_at_the_edges():
+    for lib in (mytorch, torch):
+        d = lib.distributions
+        assert d.Bernoulli(lib.tensor([0.2, 0.5, 0.7])).mode.isnan().tolist() == [False, True, False]
+        assert d.Dirichlet(lib.tensor([[0.5, 0.2], [3.0, 1.0]])).mode.tolist() == [[1.0, 0.0], [1.0, 0.0]]
+        assert d.Binomial(3, lib.tensor([1.0])).mode.tolist() == [3.0]
+        with pytest.raises(NotImplementedError, match="does not implement mode"):
+            d.Multinomial(2, lib.ones(3)).mode  # noqa: B018
+
+
+def test_divergences_between_two_families():
+    for p, q in (("Uniform", "Normal"), ("Normal", "Uniform"), ("Normal", "LogNormal"), ("LogNormal", "Normal")):
+        if "LogNormal" in (p, q):
+            for lib in (mytorch, torch):
+                with pytest.raises(NotImplementedError, match="No KL"):
+                    lib.distributions.kl_divergence(made(lib, p, CASES[p][0])[0], made(lib, q, CASES[q][0])[0])
+            continue
+        ours, theirs = (
+            lib.distributions.kl_divergence(made(lib, p, CASES[p][0])[0], made(lib, q, CASES[q][0])[0])
+            for lib in (mytorch, torch)
+        )
+        close(ours, theirs)
+
+
 def test_wrong_parameters_and_values_are_named():
     for lib in (mytorch, torch):
         d = lib.distributions

@@ -185,3 +185,39 @@ def test_gradients_of_analytic_functions(operation):
         results.append((out.detach(), first.detach(), x.grad))
     for ours, theirs in zip(*results):
         np.testing.assert_allclose(ours.numpy(), theirs.numpy(), rtol=1e-8)
+
+
+@pytest.mark.parametrize(
+    "fn",
+    [
+        lambda t: t.tensor(2.5).flip(0),
+        lambda t: t.zeros(0).chunk(3),
+        lambda t: t.zeros(0, 3).chunk(2, 1),
+        lambda t: t.tensor(2.5).chunk(2),
+        lambda t: t.tensor(2.5).split(2),
+        lambda t: t.zeros(2, 0).max(1),
+        lambda t: t.zeros(0).min(0, keepdim=True),
+        lambda t: t.zeros(2, 0).max(0),
+        *(lambda t, n=n: getattr(t.tensor(2.5), n)(dim=1) for n in ("sort", "argsort", "argmax", "count_nonzero")),
+        lambda t: t.nanmean(t.tensor([1, 2])),
+        lambda t: t.cosine_similarity(t.ones(2, 3).long(), t.ones(3)),
+        lambda t: t.cosine_similarity(t.ones(2, 3).long(), t.ones(3).long()),
+        lambda t: t.cdist(t.ones(2, 3), t.ones(4, 3), compute_mode="quickly"),
+        lambda t: t.quantile(t.arange(6.0), t.tensor([0.1, 0.5, 0.9]), interpolation="nearest"),
+        lambda t: t.index_add(t.zeros(3), 0, t.tensor([0]), t.ones(2)),
+        lambda t: t.index_fill(t.zeros(3), 0, t.tensor([[0]]), 1),
+    ],
+)  # fmt: skip
+def test_scalars_empty_tensors_and_kinds_of_errors(fn):
+    try:
+        expected = fn(torch)
+    except Exception as error:
+        with pytest.raises(type(error)):
+            fn(mytorch)
+        return
+    theirs = expected if isinstance(expected, tuple) else (expected,)
+    ours = fn(mytorch)
+    ours = ours if isinstance(ours, tuple) else (ours,)
+    assert len(ours) == len(theirs)
+    for a, b in zip(ours, theirs):
+        assert (a.tolist(), tuple(a.shape), str(a.dtype)) == (b.tolist(), tuple(b.shape), str(b.dtype))

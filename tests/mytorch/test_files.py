@@ -3,6 +3,7 @@
 import io
 import pickle
 import struct
+import tracemalloc
 import zipfile
 from collections import OrderedDict
 
@@ -334,3 +335,25 @@ def test_any_damage_is_one_value_error_or_another_value(which, place, change, cu
 def test_noise_is_one_value_error_or_a_plain_value(data):
     for start in (b"", b"\x80\x02", b"PK\x03\x04", b"\x93NUMPY\x01\x00", torchfile.LEGACY_START):
         loaded(start + data)
+
+
+def test_an_npz_is_checked_before_it_is_unpacked(tmp_path):
+    """268 MB of zeros in a file of 260 kB, under a header that claims other sizes."""
+    plain = io.BytesIO()
+    np.save(plain, np.zeros(1, np.int8))
+    with zipfile.ZipFile(tmp_path / "f.npz", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a.npy", plain.getvalue() + bytes(1 << 28))
+    tracemalloc.start()
+    try:
+        with pytest.raises(ValueError, match="must hold 1 bytes for the shape"):
+            mytorch.load(tmp_path / "f.npz")
+        assert tracemalloc.get_traced_memory()[1] < 30e6
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_refused_reference_is_one_line():
+    data = pickle.dumps([np.ones((2, 2))], 2)[:-1] + b"Q."
+    with pytest.raises(ValueError, match="refers to a list") as refused:
+        mytorch.load(io.BytesIO(data))
+    assert "\n" not in str(refused.value)

@@ -68,3 +68,8 @@ def test_options():
     finally:
         for t in (torch, mytorch):
             t.set_printoptions(profile="default")
+
+
+def test_a_wide_tensor_of_one_number_is_not_unpacked():
+    for shape in ((10**10,), (10**5, 10**5), (2, 10**9)):
+        assert repr(mytorch.zeros(1).expand(*shape)) == repr(torch.zeros(1).expand(*shape))

@@ -26,7 +26,10 @@ def coverage():
 
 @pytest.fixture(scope="module")
 def op_db(coverage):
-    return coverage.databases()[0]
+    with pytest.MonkeyPatch.context() as patch:
+        # imported, torch's test modules forbid setting torch.backends flags, which later tests of this process do
+        patch.setattr(torch.backends, "disable_global_flags", lambda: None)
+        return coverage.databases()[0]
 
 
 @pytest.fixture
@@ -46,10 +49,10 @@ def test_most_operators_exist(coverage, op_db):
 
 
 @pytest.mark.parametrize(("kind", "first", "step"), [
-    ("forward", 0, 10), ("gradient", 3, 16), ("gradgrad", 5, 32), ("error", 1, 10),
+    ("forward", 0, 20), ("gradient", 3, 32), ("gradgrad", 5, 64), ("error", 1, 20),
 ])  # fmt: skip
 def test_some_operators(coverage, op_db, kind, first, step, one_thread):
-    """Every tenth operator or so, two samples of each; what is known to fail is named here."""
+    """Every twentieth operator or so, two samples of each; what is known to fail is named here."""
     failed = {}
     for op in existing(coverage, op_db)[first::step]:
         with warnings.catch_warnings():

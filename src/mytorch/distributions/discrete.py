@@ -54,6 +54,11 @@ class Bernoulli(_Binary):
         return self.probs
 
     @property
+    def mode(self) -> Tensor:
+        likely = (self.probs >= 0.5).to(self.probs.dtype)
+        return likely.masked_fill(self.probs == 0.5, float("nan"))
+
+    @property
     def variance(self) -> Tensor:
         return self.probs * (1 - self.probs)
 
@@ -81,6 +86,10 @@ class Geometric(_Binary):
     @property
     def mean(self) -> Tensor:
         return 1.0 / self.probs - 1.0
+
+    @property
+    def mode(self) -> Tensor:
+        return torch.zeros_like(self.probs)
 
     @property
     def variance(self) -> Tensor:
@@ -120,6 +129,10 @@ class Binomial(_Binary):
         return self.total_count * self.probs
 
     @property
+    def mode(self) -> Tensor:
+        return ((self.total_count + 1) * self.probs).floor().minimum(self.total_count)
+
+    @property
     def variance(self) -> Tensor:
         return self.total_count * self.probs * (1 - self.probs)
 
@@ -153,6 +166,10 @@ class NegativeBinomial(_Binary):
     @property
     def mean(self) -> Tensor:
         return self.total_count * self.logits.exp()
+
+    @property
+    def mode(self) -> Tensor:
+        return ((self.total_count - 1) * self.logits.exp()).floor().clamp(min=0.0)
 
     @property
     def variance(self) -> Tensor:
@@ -263,6 +280,10 @@ class OneHotCategorical(_Classes):
         return self.probs
 
     @property
+    def mode(self) -> Tensor:
+        return torch.nn.functional.one_hot(self.probs.argmax(-1), self._num_events).to(self.probs.dtype)
+
+    @property
     def variance(self) -> Tensor:
         return self.probs * (1 - self.probs)
 
@@ -294,6 +315,10 @@ class Poisson(ExponentialFamily):
     @property
     def mean(self) -> Tensor:
         return self.rate
+
+    @property
+    def mode(self) -> Tensor:
+        return self.rate.floor()
 
     @property
     def variance(self) -> Tensor:

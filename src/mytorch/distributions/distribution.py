@@ -65,6 +65,10 @@ class Distribution:
         raise NotImplementedError(f"{type(self).__name__} has no mean")
 
     @property
+    def mode(self) -> Tensor:
+        raise NotImplementedError(f"{type(self)} does not implement mode")
+
+    @property
     def variance(self) -> Tensor:
         raise NotImplementedError(f"{type(self).__name__} has no variance")
 

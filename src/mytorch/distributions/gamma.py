@@ -28,6 +28,10 @@ class Exponential(ExponentialFamily):
         return self.rate.reciprocal()
 
     @property
+    def mode(self) -> Tensor:
+        return torch.zeros_like(self.rate)
+
+    @property
     def variance(self) -> Tensor:
         return self.rate.pow(-2)
 
@@ -66,6 +70,10 @@ class Gamma(ExponentialFamily):
     @property
     def mean(self) -> Tensor:
         return self.concentration / self.rate
+
+    @property
+    def mode(self) -> Tensor:
+        return ((self.concentration - 1) / self.rate).clamp(min=0.0)
 
     @property
     def variance(self) -> Tensor:
@@ -109,6 +117,14 @@ class Dirichlet(ExponentialFamily):
         return self.concentration / self.concentration.sum(-1, True)
 
     @property
+    def mode(self) -> Tensor:
+        above = (self.concentration - 1).clamp(min=0.0)
+        inside = above / above.sum(-1, True)
+        # with every concentration below 1 the density is highest in the corners: the first of them, as torch says
+        corner = torch.nn.functional.one_hot(inside.argmax(-1), self.concentration.shape[-1]).to(inside.dtype)
+        return torch.where((self.concentration < 1).all(-1, keepdim=True), corner, inside)
+
+    @property
     def variance(self) -> Tensor:
         total = self.concentration.sum(-1, True)
         return self.concentration * (total - self.concentration) / (total.pow(2) * (total + 1))
@@ -150,6 +166,10 @@ class Beta(ExponentialFamily):
         return self.concentration1 / (self.concentration1 + self.concentration0)
 
     @property
+    def mode(self) -> Tensor:
+        return self._dirichlet.mode[..., 0]
+
+    @property
     def variance(self) -> Tensor:
         total = self.concentration1 + self.concentration0
         return self.concentration1 * self.concentration0 / (total.pow(2) * (total + 1))
@@ -180,6 +200,10 @@ class StudentT(Distribution):
     @property
     def mean(self) -> Tensor:
         return torch.where(self.df <= 1, torch.full_like(self.loc, float("nan")), self.loc)
+
+    @property
+    def mode(self) -> Tensor:
+        return self.loc
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
         shape, kind = self._extended_shape(sample_shape), self.loc._array.dtype

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -44,7 +45,7 @@ def _normal(p: Normal, q: Normal) -> Tensor:
 
 @register_kl(LogNormal, LogNormal)
 def _log_normal(p: LogNormal, q: LogNormal) -> Tensor:
-    return _normal(p, q)
+    return _normal(p._log, q._log)
 
 
 @register_kl(Bernoulli, Bernoulli)
@@ -70,6 +71,18 @@ register_kl(OneHotCategorical, OneHotCategorical)(_categorical)
 def _uniform(p: Uniform, q: Uniform) -> Tensor:
     result = ((q.high - q.low) / (p.high - p.low)).log()
     return result.masked_fill((q.low > p.low) | (q.high < p.high), float("inf"))
+
+
+@register_kl(Uniform, Normal)
+def _uniform_normal(p: Uniform, q: Normal) -> Tensor:
+    width, away = p.high - p.low, (p.high + p.low) / 2 - q.loc
+    return (math.sqrt(2 * math.pi) * q.scale / width).log() + (width**2 / 12 + away**2) / (2 * q.scale**2)
+
+
+@register_kl(Normal, Uniform)
+def _normal_uniform(p: Normal, q: Uniform) -> Tensor:
+    """A normal draw can lie outside any interval."""
+    return torch.full_like(p.loc + q.low, math.inf)
 
 
 @register_kl(Exponential, Exponential)

@@ -69,10 +69,14 @@ class Normal(_LocScale, ExponentialFamily):
         return 0.5 + 0.5 * math.log(2 * math.pi) + torch.log(self.scale)
 
 
-class LogNormal(Normal):
+class LogNormal(_LocScale):
     """exp of a Normal."""
 
     support = constraints.positive
+
+    @property
+    def _log(self) -> Normal:
+        return Normal(self.loc, self.scale, False)
 
     @property
     def mean(self) -> Tensor:
@@ -92,21 +96,21 @@ class LogNormal(Normal):
         return self.variance.sqrt()
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        return super().rsample(sample_shape).exp()
+        return self._log.rsample(sample_shape).exp()
 
     def log_prob(self, value: Tensor) -> Tensor:
         self._validate_sample(value)
         log = value.log()
-        return Normal(self.loc, self.scale, False).log_prob(log) - log
+        return self._log.log_prob(log) - log
 
     def cdf(self, value: Tensor) -> Tensor:
-        return super().cdf(value.log())
+        return self._log.cdf(value.log())
 
     def icdf(self, value: Tensor) -> Tensor:
-        return super().icdf(value).exp()
+        return self._log.icdf(value).exp()
 
     def entropy(self) -> Tensor:
-        return super().entropy() + self.loc
+        return self._log.entropy() + self.loc
 
 
 class HalfNormal(Distribution):
@@ -123,6 +127,10 @@ class HalfNormal(Distribution):
     @property
     def mean(self) -> Tensor:
         return self.scale * math.sqrt(2 / math.pi)
+
+    @property
+    def mode(self) -> Tensor:
+        return torch.zeros_like(self.scale)
 
     @property
     def variance(self) -> Tensor:
@@ -224,6 +232,10 @@ class Uniform(Distribution):
     @property
     def mean(self) -> Tensor:
         return (self.high + self.low) / 2
+
+    @property
+    def mode(self) -> Tensor:
+        return torch.full_like(self.high, math.nan)
 
     @property
     def variance(self) -> Tensor:

@@ -33,6 +33,10 @@ class HalfCauchy(Distribution):
 
     variance = mean
 
+    @property
+    def mode(self) -> Tensor:
+        return torch.zeros_like(self.scale)
+
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         return self._whole().rsample(sample_shape).abs()
 
@@ -64,6 +68,10 @@ class Pareto(Distribution):
         return a * self.scale / (a - 1)
 
     @property
+    def mode(self) -> Tensor:
+        return self.scale
+
+    @property
     def variance(self) -> Tensor:
         a = self.alpha.clamp(min=2)
         return self.scale.pow(2) * a / ((a - 1).pow(2) * (a - 2))
@@ -93,6 +101,10 @@ class Weibull(Distribution):
     @property
     def mean(self) -> Tensor:
         return self.scale * torch.exp(torch.lgamma(1 + 1 / self.concentration))
+
+    @property
+    def mode(self) -> Tensor:
+        return self.scale * ((self.concentration - 1) / self.concentration) ** (1 / self.concentration)
 
     @property
     def variance(self) -> Tensor:

@@ -58,6 +58,8 @@ def _put(array: np.ndarray, key: tuple, value: np.ndarray) -> np.ndarray:
 @numpy_names
 def split(input: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
     shape = input._array.shape
+    if not shape:
+        raise RuntimeError("split expects at least a 1-dimensional tensor")
     axis = axis_of(dim, len(shape))
     n = shape[axis]
     if isinstance(split_size_or_sections, (int, np.integer)):
@@ -81,8 +83,10 @@ def split(input: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Ten
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     if chunks < 1:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
+    if not input._array.ndim:
+        raise RuntimeError("chunk expects at least a 1-dimensional tensor")
     n = input._array.shape[axis_of(dim, input._array.ndim)]
-    return split(input, max(1, -(-n // chunks)), dim)
+    return split(input, -(-n // chunks) if n else [0] * chunks, dim)
 
 
 def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
@@ -215,6 +219,8 @@ def flip(input: Tensor, *axes: Any, dims: Any = None) -> Tensor:
     axes = tuple([axis_of(d, input._array.ndim) for d in sizes_of(axes, dims)])
     if len(set(axes)) < len(axes):
         raise RuntimeError(f"dim {axes[0]} appears multiple times in the list of dims")
+    if not input._array.ndim:
+        return input.clone()
     return linear(input, lambda a: np.flip(a, axes).copy(), lambda g: np.flip(g, axes))
 
 

@@ -100,6 +100,11 @@ def _times_log(input: Any, other: Any, on_arrays: Any, on_tensors: Any, shift: f
 def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     if dtype is not None:
         input = input.to(dtype)
+    if input._array.dtype.kind not in "fc":
+        raise RuntimeError(
+            "nanmean(): expected input to have floating point or complex dtype but got "
+            f"{input.dtype.legacy.removesuffix('Tensor')}"
+        )
     valid = cast(~input.isnan(), input._array.dtype)
     with quiet(all="ignore"):
         return input.nansum(dim, keepdim) / valid.sum(dim, keepdim)
@@ -123,6 +128,11 @@ def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Any = None, append: 
     return input.clone() if n == 0 else input
 
 
+_CDIST_MODES = (
+    "use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist",
+)  # fmt: skip
+
+
 def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: Any = None) -> Tensor:
     """The distance of each row of x1 from each row of x2."""
     if x1._array.ndim < 2 or x2._array.ndim < 2:
@@ -135,6 +145,8 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: Any = None) -> T
         )
     if p < 0:
         raise RuntimeError(f"cdist only supports non-negative p values, but got {p}")
+    if compute_mode not in (None, *_CDIST_MODES):
+        raise ValueError(f"{compute_mode} is not a valid value for compute_mode")
     return (unsqueeze(x1, -2) - unsqueeze(x2, -3)).norm(p, dim=-1)
 
 
@@ -155,7 +167,7 @@ def _quantiles(input: Tensor, q: Any, dim: int | None, keepdim: bool, interpolat
         raise RuntimeError("quantile() q tensor must be same dtype as the input tensor")
     if not input._array.size:
         raise RuntimeError("quantile() input tensor must be non-empty")
-    wanted = np.asarray(q._array if isinstance(q, Tensor) else q, np.float64)
+    wanted = np.asarray(q._array if isinstance(q, Tensor) else q, input._array.dtype)
     if not ((wanted >= 0) & (wanted <= 1)).all():
         raise RuntimeError(f"quantile() q values must be in the range [0, 1], but got {wanted}")
     rank = input._array.ndim
@@ -163,7 +175,8 @@ def _quantiles(input: Tensor, q: Any, dim: int | None, keepdim: bool, interpolat
     ordered = sort(rows, -1)[0]  # nan comes last
     missing = np.isnan(ordered._array).sum(-1, keepdims=True)
     counted = ordered._array.shape[-1] - (missing if skip_nan else 0 * missing)
-    at = np.maximum(wanted.reshape(-1) * (counted - 1), 0)  # (..., q)
+    # places as torch rounds them, in the input's own precision: (..., q)
+    at = np.maximum(wanted.reshape(-1) * (counted - 1).astype(wanted.dtype), 0)
     if interpolation in _ROUNDING:
         at = _ROUNDING[interpolation](at)
     low = np.floor(at).astype(np.int64)

@@ -45,9 +45,9 @@ def _order(a: np.ndarray, axis: int, descending: bool) -> np.ndarray:
 @numpy_names
 def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Sorted:
     a = input._array
+    axis = axis_of(dim, a.ndim)
     if not a.ndim:
         return Sorted(input.clone(), Tensor(np.zeros((), np.int64)))
-    axis = axis_of(dim, a.ndim)
     return taken_at(input, np.ascontiguousarray(_order(a, axis, descending)), axis)
 
 

@@ -102,6 +102,9 @@ def _extreme(input: Tensor, dim: Any, keepdim: bool, where: Any, whole: Any, pai
     axis = axis_of(dim, a.ndim)
     if not a.ndim:
         return Extreme(record(a.copy(), (input,), lambda g: (g,), again=True), Tensor(np.zeros((), np.int64)))
+    if not a.shape[axis]:
+        name = whole.__name__.removeprefix("a")
+        raise IndexError(f"{name}(): Expected reduction dim {axis} to have non-zero size.")
     at = np.expand_dims(where(a, axis=axis), axis)
     out = np.take_along_axis(a, at, axis)
     shape, squeezed = a.shape, out.shape if keepdim else tuple(np.delete(out.shape, axis))

@@ -116,8 +116,10 @@ def _check_vector(index: Tensor, input: Tensor, dim: int, name: str, source: Ten
     """Index must be a vector of places along dim, and source have a row for each of them."""
     axis = axis_of(dim, input._array.ndim)
     at = index._array
+    # torch's index_fill and index_add are RuntimeErrors here, the others IndexErrors
     if at.ndim > 1:
-        raise IndexError(f"{name}(): Index is supposed to be a vector, but got dim: {at.ndim}")
+        kind = RuntimeError if name == "index_fill" else IndexError
+        raise kind(f"{name}(): Index is supposed to be a vector, but got dim: {at.ndim}")
     if at.dtype.kind not in "iu":
         raise IndexError(f"{name}(): Expected dtype int32/int64 for index, but got {index.dtype}")
     n = input._array.shape[axis] if input._array.ndim else 1
@@ -132,7 +134,8 @@ def _check_vector(index: Tensor, input: Tensor, dim: int, name: str, source: Ten
             f"dimensionality ({b.ndim}), destination dimensionality ({input._array.ndim})"
         )
     if b.shape[axis] != rows:
-        raise IndexError(f"{name}(): Number of indices ({rows}) should be equal to source.size(dim) ({b.shape[axis]})")
+        kind = RuntimeError if name == "index_add" else IndexError
+        raise kind(f"{name}(): Number of indices ({rows}) should be equal to source.size(dim) ({b.shape[axis]})")
 
 
 def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:

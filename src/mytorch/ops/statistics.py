@@ -250,11 +250,12 @@ def _at(input: Tensor, dim: int | None, keepdim: bool, function: Any) -> Tensor:
         raise IndexError(f"{function.__name__}(): Expected reduction dim to be specified for input.numel() == 0.")
     if dim is None:
         return Tensor(np.asarray(function(a), np.int64).reshape((1,) * a.ndim if keepdim else ()))
+    axis = axis_of(dim, a.ndim)
     if not a.ndim:
         return Tensor(np.zeros((), np.int64))
-    if a.shape[axis_of(dim, a.ndim)] == 0:
+    if a.shape[axis] == 0:
         raise IndexError(f"{function.__name__}(): Expected reduction dim {dim} to have non-zero size.")
-    return Tensor(np.asarray(function(a, axis_of(dim, a.ndim), keepdims=keepdim)))
+    return Tensor(np.asarray(function(a, axis, keepdims=keepdim)))
 
 
 @numpy_names
@@ -338,8 +339,8 @@ def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False) -> A
 
 @numpy_names
 def count_nonzero(input: Tensor, dim: Any = None) -> Tensor:
-    axes = axes_of(dim, input._array.ndim) if input._array.ndim else None
-    return Tensor(np.asarray(np.count_nonzero(input._array, axes), np.int64))
+    axes = axes_of(dim, input._array.ndim)
+    return Tensor(np.asarray(np.count_nonzero(input._array, axes if input._array.ndim else None), np.int64))
 
 
 @numpy_names

@@ -131,3 +131,20 @@ def test_errors_name_the_rule():
         mytorch.nn.RNN(1, 1, nonlinearity="sine")
     with pytest.raises(RuntimeError, match="enforce_sorted=False"):
         mytorch.nn.utils.rnn.pack_padded_sequence(mytorch.ones(3, 2, 1), [1, 2])
+
+
+@pytest.mark.parametrize("lengths", [[5, 3, 1], [2, 5, 1]])
+def test_a_projected_lstm_of_packed_sequences(lengths):
+    ours, theirs = pair("LSTM", 3, 4, 2, proj_size=2, bidirectional=True)
+    x = np.random.default_rng(0).normal(size=(5, 3, 3))
+    outs = []
+    for lib, layer in ((mytorch, ours), (torch, theirs)):
+        rnn = lib.nn.utils.rnn
+        outs.append(layer(rnn.pack_padded_sequence(lib.from_numpy(x), lengths, enforce_sorted=lengths[0] == 5)))
+    compare(ours, theirs, *outs)
+
+
+@pytest.mark.parametrize("kind", ["RNN", "GRU", "LSTM"])
+def test_a_batch_of_no_sequences(kind):
+    ours, theirs = pair(kind, 3, 4)
+    compare(ours, theirs, ours(mytorch.zeros(5, 0, 3).double()), theirs(torch.zeros(5, 0, 3).double()))

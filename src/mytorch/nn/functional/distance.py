@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mytorch.ops.arrange import broadcast_tensors
+from mytorch.ops.broadcast import promoted
 from mytorch.ops.linalg import einsum
 from mytorch.tensor import Tensor
 
@@ -19,7 +20,9 @@ def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, o
 
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
     """Of vectors along dim, which the two tensors have after broadcasting."""
-    x1, x2 = broadcast_tensors(x1, x2)
+    x1, x2 = broadcast_tensors(*promoted(x1, x2))
+    if x1._array.dtype.kind not in "fc":
+        raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {x1.dtype.legacy[:-6]}")
 
     def length(x: Tensor) -> Tensor:
         return x.norm(2.0, dim, keepdim=True).clamp(min=eps)

@@ -22,14 +22,6 @@ def _input_share(x: np.ndarray, w: np.ndarray, bias: Any) -> np.ndarray:
     return (x.reshape(-1, x.shape[2]) @ w.T + bias).reshape(*x.shape[:2], len(w))
 
 
-def _sigmoid(a: np.ndarray) -> None:
-    """In place, by tanh: one call of NumPy where 1 / (1 + exp(-x)) takes four."""
-    a *= 0.5
-    np.tanh(a, out=a)
-    a *= 0.5
-    a += 0.5
-
-
 def _before(states: np.ndarray, first: np.ndarray, reverse: bool) -> np.ndarray:
     """What each step saw as the hidden state before it."""
     previous = np.empty_like(states)
@@ -43,7 +35,7 @@ def _before(states: np.ndarray, first: np.ndarray, reverse: bool) -> np.ndarray:
 def _weight_grads(ga: np.ndarray, gb: np.ndarray, x: np.ndarray, before: np.ndarray) -> tuple:
     """Gradients of w_ih and w_hh from those of the gates' input shares (ga) and hidden shares (gb)."""
     flat, hidden = ga.reshape(-1, ga.shape[2]), gb.reshape(-1, gb.shape[2])
-    return flat.T @ x.reshape(len(flat), -1), hidden.T @ before.reshape(len(hidden), -1)
+    return flat.T @ x.reshape(-1, x.shape[2]), hidden.T @ before.reshape(-1, before.shape[2])
 
 
 def _again(plainly: Any) -> Any:
@@ -201,25 +193,29 @@ def lstm_layer(
     hidden = wh.shape[1]
     times = list(range(steps)[::-1] if reverse else range(steps))
     bias = 0 if b_ih is None or b_hh is None else b_ih._array + b_hh._array
-    gates = _input_share(inputs, wi, bias)
+    # sigmoid(a) = (1 + tanh(a / 2)) / 2, so one call of tanh serves all gates if the weights of three are halved.
+    scale = np.full(4 * hidden, 0.5, inputs.dtype)
+    scale[2 * hidden : 3 * hidden] = 1
+    gates = _input_share(inputs, wi * scale[:, None], bias * scale)
+    halved = (wh * scale[:, None]).T
     # Outputs of all steps, and behind them the last cell state, so that one array carries every result.
     result = np.empty((steps + 1, n, hidden), inputs.dtype)
-    cells = np.empty((steps, n, hidden), inputs.dtype)
+    cells, squashed = np.empty((2, steps, n, hidden), inputs.dtype)
     share, fresh = np.empty((n, 4 * hidden), inputs.dtype), np.empty((n, hidden), inputs.dtype)
     h, c = h0._array, c0._array
     for t in times:
         a = gates[t]
-        np.matmul(h, wh.T, out=share)
+        np.matmul(h, halved, out=share)
         a += share
-        first, cell, last = a[:, : 2 * hidden], a[:, 2 * hidden : 3 * hidden], a[:, 3 * hidden :]
-        for part in (first, last):
-            _sigmoid(part)
-        np.tanh(cell, out=cell)
-        np.multiply(first[:, hidden:], c, out=cells[t])  # what is kept of the old state
-        np.multiply(first[:, :hidden], cell, out=fresh)
+        np.tanh(a, out=a)
+        a *= scale
+        a += 1 - scale
+        i, f, u, o = (a[:, k : k + hidden] for k in range(0, 4 * hidden, hidden))
+        np.multiply(f, c, out=cells[t])  # what is kept of the old state
+        np.multiply(i, u, out=fresh)
         cells[t] += fresh
-        np.tanh(cells[t], out=fresh)
-        np.multiply(last, fresh, out=result[t])
+        np.tanh(cells[t], out=squashed[t])
+        np.multiply(o, squashed[t], out=result[t])
         if valid is not None:
             np.copyto(cells[t], c, where=~valid[t])
             np.copyto(result[t], h, where=~valid[t])
@@ -227,34 +223,38 @@ def lstm_layer(
     result[steps] = c
 
     def lstm_backward(grad: np.ndarray, *_: np.ndarray) -> tuple[np.ndarray | None, ...]:
-        # What does not depend on the gradient is computed for all times at once: the slopes of the gates, in their
-        # places (T, N, 4, H), and that of the cell state in the output.
-        i, f, u, o = gates.reshape(steps, n, 4, hidden).transpose(2, 0, 1, 3)
-        squashed = np.tanh(cells)
-        slopes = np.empty((steps, n, 4, hidden), gates.dtype)
-        slopes[:, :, 0] = u * i * (1 - i)
-        slopes[:, :, 1] = _before(cells, c0._array, reverse) * f * (1 - f)
-        slopes[:, :, 2] = i * (1 - u * u)
-        slopes[:, :, 3] = squashed * o * (1 - o)
-        into_cell = o * (1 - squashed * squashed)
-        ga = np.empty_like(slopes)  # gradient of the gates before their nonlinearity
+        before = _before(cells, c0._array, reverse)
+        ga = np.empty_like(gates)  # gradient of the gates before their nonlinearity
+        part, factors = np.empty((n, hidden), grad.dtype), np.empty((n, 4, hidden), grad.dtype)
         gh, gc = np.zeros((n, hidden), grad.dtype), grad[steps].copy()
         for t in reversed(times):
+            a = gates[t]
+            i, f, u, o = (a[:, k : k + hidden] for k in range(0, 4 * hidden, hidden))
             gh += grad[t]
-            gc += gh * into_cell[t] if valid is None else gh * into_cell[t] * valid[t]
-            np.multiply(slopes[t, :, :3], gc[:, None], out=ga[t, :, :3])
-            np.multiply(slopes[t, :, 3], gh, out=ga[t, :, 3])
+            np.multiply(squashed[t], squashed[t], out=part)
+            np.subtract(1, part, out=part)
+            part *= o
+            part *= gh
+            gc += part if valid is None else part * valid[t]
+            np.subtract(1, a, out=ga[t])
+            ga[t] *= a  # the slope of the sigmoids; that of u is 1 - u²
+            np.multiply(u, u, out=part)
+            np.subtract(1, part, out=ga[t, :, 2 * hidden : 3 * hidden])
+            np.multiply(u, gc, out=factors[:, 0])
+            np.multiply(before[t], gc, out=factors[:, 1])
+            np.multiply(i, gc, out=factors[:, 2])
+            np.multiply(squashed[t], gh, out=factors[:, 3])
+            ga[t] *= factors.reshape(n, 4 * hidden)
             if valid is None:
-                gc *= f[t]
-                gh = ga[t].reshape(n, -1) @ wh
+                gc *= f
+                gh = ga[t] @ wh
             else:
-                ga[t] *= valid[t][:, None]
-                gc *= np.where(valid[t], f[t], 1)
-                gh = ga[t].reshape(n, -1) @ wh + gh * ~valid[t]
-        flat = ga.reshape(steps, n, 4 * hidden)
-        gw = _weight_grads(flat, flat, inputs, _before(result[:steps], h0._array, reverse))
-        gb = flat.sum((0, 1))
-        gx = (flat.reshape(-1, 4 * hidden) @ wi).reshape(inputs.shape)
+                ga[t] *= valid[t]
+                gc *= np.where(valid[t], f, 1)
+                gh = ga[t] @ wh + gh * ~valid[t]
+        gw = _weight_grads(ga, ga, inputs, _before(result[:steps], h0._array, reverse))
+        gb = ga.sum((0, 1))
+        gx = (ga.reshape(-1, 4 * hidden) @ wi).reshape(inputs.shape) if x.requires_grad else None
         return gx, gh, gc, *gw, gb, gb.copy()
 
     parents = (x, h0, c0, w_ih, w_hh) if b_ih is None or b_hh is None else (x, h0, c0, w_ih, w_hh, b_ih, b_hh)

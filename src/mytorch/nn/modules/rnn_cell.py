@@ -11,6 +11,7 @@ from mytorch.creation import empty
 from mytorch.nn import functional as F
 from mytorch.nn import init
 from mytorch.nn.parameter import Parameter
+from mytorch.ops.pointwise import where
 from mytorch.ops.shape import stack
 from mytorch.tensor import Tensor
 
@@ -44,7 +45,7 @@ def projected_lstm(
         new_h = F.linear(new_h, w_hr)
         if valid is not None:
             here = Tensor(valid[t])
-            new_h, new_c = here.where(new_h, h), here.where(new_c, c)
+            new_h, new_c = where(here, new_h, h), where(here, new_c, c)
         h, c = new_h, new_c
         outputs[t] = h
     return stack(outputs), h, c
