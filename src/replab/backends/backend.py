@@ -76,9 +76,11 @@ def threads(backend: Backend, count: int) -> Iterator[None]:
 def get(name: str, precision: str = "auto") -> Backend:
     if name == "torch":
         from replab.backends.allocator import keep_freed_memory
+        from replab.backends.denormals import flush_denormals
         from replab.backends.user_file import import_file
 
         keep_freed_memory()
+        flush_denormals()
         return Backend("torch", torch, lambda t: t, importlib.import_module, import_file, precision)
     import mytorch
     from mytorch.compat import import_as_torch
