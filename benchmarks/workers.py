@@ -5,24 +5,25 @@
 
 Coordination: trials that only sleep, on 2 worker processes, against their sum divided by two; at most 1.2, start-up
 excluded. A search by the protocol `notes` with up to 4 trials open at once: on 2 workers of one thread, against one
-process with two threads; at most 0.65 on digits and 0.85 on CIFAR-10. One thread rounds otherwise than two, so the two
-searches ask for other rates and end after other numbers of epochs: the ratio per epoch leaves that out. Times are of
-this machine; ratios are within one pair of searches, of which `--repeats` are made, each with a seed of its own.
+process with two threads; at most 0.65 on digits and 0.85 on CIFAR-10. Both are commands, as a user types them; timed is
+their search, from its first question to its last answer, and in brackets the whole command. One thread rounds otherwise
+than two, so the two searches ask for other rates and end after other numbers of epochs: the ratio per epoch leaves that
+out. Times are of this machine; ratios are within one pair of searches, of which `--repeats` are made, each with a seed
+of its own, the two sides taking turns at being first.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import subprocess
+import sys
 import tempfile
 from collections import deque
 from pathlib import Path
 from statistics import median
 from time import perf_counter
 from typing import NamedTuple
-
-import scipy.stats  # noqa: F401 (asking imports it: here, and not while the first search is timed)
-import torch
 
 from replab import api
 from replab.data.split import split_for_search
@@ -75,23 +76,30 @@ def coordination(trials: int, seconds: float) -> float:
 
 class Searched(NamedTuple):
     seconds: float
-    start: float  # of those, until the first trial began: workers have torch to import
+    start: float  # of those, until the first trial began
     epochs: int  # of all trials
     busy: float  # seconds of all trials
+    whole: float  # seconds of the command
 
     @property
     def words(self) -> str:
-        return f"{self.seconds:.1f} s for {self.epochs} epochs ({self.busy:.1f} s in trials, start {self.start:.1f} s)"
+        parts = f"{self.busy:.1f} s in trials, start {self.start:.1f} s, the command {self.whole:.1f} s"
+        return f"{self.seconds:.1f} s for {self.epochs} epochs ({parts})"
 
 
 def searched(recipe: Recipe, workers: int) -> Searched:
     with tempfile.TemporaryDirectory() as runs:
-        run = api.run(recipe=recipe, quiet=True, runs=runs, workers=workers)
+        file = Path(runs) / "recipe.toml"
+        file.write_text(recipe.to_toml())
+        words = ["run", "--recipe", str(file), "--workers", str(workers), "--runs", runs, "--quiet"]
+        began = perf_counter()
+        subprocess.run([sys.executable, "-m", "replab", *words], check=True)
+        whole, run = perf_counter() - began, api.load_run("latest", runs)
         lines = (run.folder / "events.jsonl").read_text().splitlines()
         trials = [entry for entry in map(json.loads, lines) if entry["event"] == "trial"]
         first = trials[0]["elapsed"] - trials[0]["seconds"]
         epochs, busy = sum(len(trial.losses) for trial in run.record.trials()), sum(t["seconds"] for t in trials)
-        return Searched(sum(entry["elapsed"] for entry in trials), first, epochs, busy)
+        return Searched(sum(entry["elapsed"] for entry in trials), first, epochs, busy, whole)
 
 
 def main() -> None:
@@ -107,13 +115,15 @@ def main() -> None:
     if args.sleepers:
         ratio = coordination(args.sleepers, args.seconds)
         print(f"coordination: {args.sleepers} trials of {args.seconds} s on 2 workers: {ratio:.2f} of their sum / 2")
-    torch.set_num_threads(2)
     notes = Recipe.of_protocol("notes").replace(model="cnn", data=args.data, limit=args.images)
     search = {"trials": args.trials, "batch": 4} | ({"max_epochs": args.epochs} if args.epochs else {})
     ratios, per_epoch = list[float](), list[float]()
     for seed in range(3407, 3407 + args.repeats):
-        alone = searched(notes.replace(seed=seed, search={**search, "threads": 2}), 1)
-        shared = searched(notes.replace(seed=seed, search={**search, "threads": 1}), 2)
+        sides = [(2, 1), (1, 2)][:: 1 if seed % 2 else -1]  # (threads, workers)
+        found = {
+            count: searched(notes.replace(seed=seed, search={**search, "threads": n}), count) for n, count in sides
+        }
+        alone, shared = found[1], found[2]
         ratios.append(shared.seconds / alone.seconds)
         per_epoch.append(ratios[-1] * alone.epochs / shared.epochs)
         print(f"seed {seed}, {args.trials} trials: two threads {alone.words}; 2 workers {shared.words}:"

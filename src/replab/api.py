@@ -23,6 +23,7 @@ from replab.records.terminal import watchers
 from replab.records.trackers import base as trackers
 from replab.runs.compare import RunList
 from replab.runs.run import Run, finished_runs
+from replab.search.engines import processes
 from replab.search.engines.base import Workers
 from replab.settings import own_parts
 from replab.settings.own_parts import CALLED_WITH, kept_as
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 Model = str | Callable[..., Any]
 
 
+@processes.waiting_ended()
 def run(
     model: Model | None = None,
     data: Any = None,
@@ -67,7 +69,7 @@ def run(
     trackers.check(track)
     check_writable(runs_folder(runs))
     silent, events = events is not None, events or Events(*watchers(quiet))
-    experiment = prepare(model, data, runs=runs, **settings)
+    experiment = prepare(model, data, runs=runs, workers=crew, **settings)
     from replab import pipeline
     from replab.records import environment
     from replab.search.budget import plan
@@ -80,11 +82,14 @@ def run(
         events.message(remark)
     if experiment.weights_summary is not None:
         events.message(experiment.weights_summary.sentence())
+    processes.until_ready()
     experiment, measured, bought = plan(experiment, cost.measure(experiment))
     if bought:
         events.message(bought)
     events.tell("cost", text=measured.sentences(experiment))
     crew = settle(crew, experiment, measured, events)
+    if crew.engine != "processes":
+        processes.end_waiting()
     recipe = experiment.recipe
     trust_named(experiment.source, *experiment.own.values())
     here = environment.describe(experiment.device)
@@ -107,9 +112,13 @@ def prepare(
     trials: int | None = None,
     runs: str | Path | None = None,
     trust: Trust = False,
+    workers: Workers | None = None,
     **settings: Any,
 ) -> Experiment:
-    """All that can be wrong is found here. `settings` are a Recipe's keys: lr=1e-3, params={"dropout": 0.1} …"""
+    """All that can be wrong is found here. `settings` are a Recipe's keys: lr=1e-3, params={"dropout": 0.1} …
+
+    `workers` of a search to come are started meanwhile.
+    """
     wanted = preflight.requested(model, data, recipe=recipe, fast=fast, trials=trials, runs=runs, **settings)
     named, (given, live) = model, own_parts.named(settings)
     parts: dict[str, Any] = dict(live)
@@ -119,6 +128,8 @@ def prepare(
         named = allowed(wanted.model, record, trust) if model is None else model
         own = own_parts.own_parts(wanted).items()
         parts |= allowed_parts(wanted, record, trust, given=[name for name, key in own if key in given])
+    if workers is not None:
+        processes.start_ahead(workers, wanted)
     from replab.training import prepare as preparing
 
     experiment = preparing.prepare(wanted, named, _images(data, wanted), parts, trust=trust)

@@ -44,7 +44,8 @@ def build(image, hidden=8):
                          nn.Linear(144, hidden), Deadly(), nn.Linear(hidden, image.classes))
 
 def doubled(logits, target):
-    return 2 * nn.functional.cross_entropy(logits, target, reduction="none")
+    # shows on how many threads it is computed
+    return torch.get_num_threads() * nn.functional.cross_entropy(logits, target, reduction="none")
 
 def shade(x, generator, black):
     return black + (x - black) * torch.rand(len(x), 1, 1, 1, generator=generator)

@@ -8,10 +8,11 @@ from pathlib import Path
 
 from replab.errors import ModelError, RunError
 from replab.records.events import Events
+from replab.search.engines.address import check_address
 from replab.search.engines.base import Engine, Work, Workers, engine
 from replab.search.work import obstacle, session_code
-from replab.settings.searched import planned, wanted_trials
-from replab.settings.words import duration
+from replab.settings.searched import at_once, wanted_trials
+from replab.settings.words import count, duration
 from replab.training.cost import Cost, searches
 from replab.training.experiment import Experiment
 
@@ -47,16 +48,20 @@ def settle(workers: Workers, experiment: Experiment, cost: Cost, events: Events)
         if asked:
             events.message(f"{asked} is not used: {reason}")
         return ALONE
+    if asked and workers.engine == "processes" and at_once(recipe) == 1 < wanted_trials(recipe):
+        one_by_one = "search.batch = 1 asks for each trial after the one before; --search-batch 4 has four open"
+        events.message(f"{asked} is not used: {one_by_one}")
+        return ALONE
     halving = recipe.search.method == "halving"
-    at_once = planned(recipe)[0].trials if halving else min(recipe.search.batch, wanted_trials(recipe))
-    found = crew(workers, at_once, slots(experiment), cost.memory_bytes)
+    found = crew(workers, at_once(recipe), slots(experiment), cost.memory_bytes)
     if found.engine != "processes" or found.count is None:
         return found
     likely = cost.search_seconds * (1.0 if halving or not recipe.search.prune else PRUNED)
     if wanted is None and likely * (1 - 1 / found.count) <= START:
         return ALONE
-    shared, each = duration(cost.search_seconds / found.count), recipe.search.threads or "all"
-    events.message(f"workers: {found.count} processes, {each} thread each; search at most {shared}")
+    each = count(recipe.search.threads, "thread") if recipe.search.threads else "all threads"
+    shared = duration(cost.search_seconds / found.count)
+    events.message(f"workers: {found.count} processes, {each} each; search at most {shared}")
     return found
 
 
@@ -67,8 +72,6 @@ def crew(workers: Workers, jobs: int, room: int, memory: int) -> Workers:
     """
     asked = workers.count
     if workers.engine == "ray":
-        from replab.search.engines.ray import check_address
-
         check_address(workers.address or os.environ.get("RAY_ADDRESS"))
         return replace(workers, count=min(asked or jobs, jobs))
     if jobs == 1 or asked == 1 or workers.engine == "in-process":

@@ -56,6 +56,13 @@ def wanted_trials(recipe: Recipe) -> int:
     return sum(rung.trials for rung in planned(recipe))
 
 
+def at_once(recipe: Recipe) -> int:
+    """Trials that may run side by side: all of the first round of halving, else a batch."""
+    if recipe.search.method == "halving":
+        return recipe.search.trials if searched(recipe) else 1
+    return min(recipe.search.batch, wanted_trials(recipe))
+
+
 def planned(recipe: Recipe) -> list[Rung]:
     """(trials, epochs of each at most), round by round; TPE has one round, and a range test none."""
     if recipe.search.method == "halving":

@@ -42,6 +42,9 @@ REFUSALS = {  # command → the whole line, or its beginning
     "run --recipe bad.toml": "bad.toml, line 1: no recipe key named 'epoch'. Did you mean 'epochs'?",
     "run --recipe none.toml": "cannot read the recipe none.toml: No such file or directory",
     "run mlp --log-level loud": "no log level named 'loud'. (--log-level takes error, warning, info, debug)",
+    "run mlp --workers 0": "--workers must be auto or a whole number of at least 1, got '0'; leave it out",
+    "run mlp --engine ray --ray-address 127.0.0.1:1": "no Ray cluster answers at 127.0.0.1:1 (",
+    "resume latest --engine ray --ray-address 127.0.0.1:1": "no Ray cluster answers at 127.0.0.1:1 (",
     "run mlp --track cvs": "no tracker named 'cvs'. Did you mean 'csv'?",
     "compare mlp cnnn": "no model named 'cnnn'.",
     "sweep vae --set beta=1": "sweep needs exactly one --set KEY=VALUE,VALUE, got 0;",
@@ -117,7 +120,7 @@ def answers(tmp_path_factory):
     """Every command in one fresh process, with the slow packages that each was the first to import."""
     folder = tmp_path_factory.mktemp("answers")
     (folder / "bad.toml").write_text("epoch = 3\n")
-    environment = {**os.environ, "COLUMNS": "200"}
+    environment = {**os.environ, "COLUMNS": "200", "REPLAB_RUNS": str(folder / "runs")}
     done = subprocess.run(
         [sys.executable, "-c", RUNNER], input=json.dumps([*ANSWERS, *REFUSALS]), capture_output=True, text=True,
         cwd=folder, env=environment,

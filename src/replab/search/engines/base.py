@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import os
 from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from typing import Any, NamedTuple, Protocol
 from replab.errors import RecipeError, RunError
 from replab.records.events import Events
 from replab.registry import Kind
+from replab.search.engines.address import check_address
 from replab.search.stopping import NOTHING, Bars
 
 engine = Kind("engine", "replab.search.engines", "engine", "known: {names}")
@@ -43,6 +45,8 @@ class Workers:
             raise RunError("--engine ray needs Ray, which is not installed; pip install 'replab[ray]'")
         if address is not None and engine_name != "ray":
             raise RecipeError(f"--ray-address needs --engine ray, got --engine {engine_name}")
+        if engine_name == "ray":
+            check_address(address or os.environ.get("RAY_ADDRESS"))
         return cls(None if text == "auto" else int(text), engine_name, address)
 
 

@@ -19,8 +19,10 @@ from replab import interruption
 from replab.errors import RunError
 from replab.files import reason
 from replab.records.events import Events
-from replab.search.engines.base import ATTEMPTS, Done, Numbered, Work, engine, lost
+from replab.search.engines.base import ATTEMPTS, Done, Numbered, Work, Workers, engine, lost
 from replab.search.engines.worker import OUT_OF_MEMORY
+from replab.settings.recipe import Recipe
+from replab.settings.searched import at_once
 
 
 @engine
@@ -45,14 +47,13 @@ Inbox = queue.Queue[tuple["Worker", "dict[str, Any] | None"]]
 class Worker:
     """A process, and a thread that puts what it says into the inbox: None when it has ended."""
 
-    def __init__(self, place: int, sent: dict[str, Any], environment: dict[str, str], inbox: Inbox):
-        self.place, self.inbox = place, inbox
+    def __init__(self, place: int, environment: dict[str, str], inbox: Inbox):
+        self.place, self.environment, self.inbox = place, environment, inbox
         self.process = subprocess.Popen(
             [sys.executable, "-m", "replab.search.engines.worker"],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8",
             env={**os.environ, **environment}, start_new_session=True,  # Ctrl-C is the coordinator's
         )  # fmt: skip
-        self.send(sent)
         threading.Thread(target=self._listen, daemon=True).start()
 
     def send(self, message: dict[str, Any]) -> None:
@@ -86,7 +87,7 @@ class Worker:
 class Processes:
     """Workers stay for all batches, and are replaced when they are lost.
 
-    They are started at once: they import torch while the coordinator asks for the first batch.
+    They are started at once: they import torch while the coordinator asks for the first batch, if not before.
     """
 
     def __init__(self, work: Work, count: int, folder: tempfile.TemporaryDirectory[str]):
@@ -96,7 +97,16 @@ class Processes:
         self.workers = {place: self._start(place) for place in range(count)}
 
     def _start(self, place: int) -> Worker:
-        return Worker(place, self.sent, variables(self.work, place, self.count), self.inbox)
+        environment = variables(self.work.threads, self.work.device, place, self.count)
+        worker = waiting.pop(place, None)
+        if worker is not None and worker.environment == environment and worker.process.poll() is None:
+            worker.inbox = self.inbox
+        else:
+            if worker is not None:
+                worker.end()
+            worker = Worker(place, environment, self.inbox)
+        worker.send(self.sent)
+        return worker
 
     def run(self, jobs: deque[Numbered], events: Events) -> Iterator[Done]:
         running, losses = dict[int, Numbered](), Counter[int]()
@@ -121,6 +131,8 @@ class Processes:
                         raise lost(job, ATTEMPTS, how)
                     events.message(f"worker {place + 1} was lost; {job.label} is run again")
                     jobs.appendleft(job)
+            elif "ready" in message:
+                continue
             elif "refused" in message:
                 what = running[place].label if place in running else "a job"
                 raise RunError(f"{what} could not be run: {message['refused']}")
@@ -146,14 +158,47 @@ class Processes:
         self.folder.cleanup()
 
 
-def variables(work: Work, place: int, count: int) -> dict[str, str]:
+def variables(threads: int, device: str, place: int, count: int) -> dict[str, str]:
     """Of a worker's environment: its threads, and a GPU of its own as far as there are several."""
-    found = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), str(work.threads))
-    if work.threads * count > (os.cpu_count() or 1):
+    found = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), str(threads))
+    if threads * count > (os.cpu_count() or 1):
         found["OMP_WAIT_POLICY"] = "PASSIVE"  # threads that wait leave their core to others
-    if work.device == "cuda":
+    if device == "cuda":
         import torch
 
         visible = os.environ.get("CUDA_VISIBLE_DEVICES") or ",".join(map(str, range(torch.cuda.device_count())))
         found["CUDA_VISIBLE_DEVICES"] = visible.split(",")[place % max(1, len(visible.split(",")))]
     return found
+
+
+# Workers without work yet, by their place: they import torch while the coordinator does, which takes seconds.
+waiting: dict[int, Worker] = {}
+
+
+def start_ahead(workers: Workers, recipe: Recipe) -> None:
+    """Those of a search on this machine's cores that asks for several; whom the search cannot use, it ends."""
+    count, threads = min(workers.count or 1, at_once(recipe)), recipe.search.threads
+    if workers.engine == "processes" and count > 1 and threads and recipe.device in ("auto", "cpu"):
+        for place in range(min(count, os.cpu_count() or 1)):
+            waiting[place] = Worker(place, variables(threads, "cpu", place, count), queue.Queue())
+
+
+def until_ready() -> None:
+    """Return when those that wait have imported what they need: nothing that is timed then runs beside it."""
+    for worker in waiting.values():
+        with contextlib.suppress(queue.Empty):
+            worker.inbox.get(timeout=60)
+
+
+def end_waiting() -> None:
+    while waiting:
+        waiting.popitem()[1].end()
+
+
+@contextlib.contextmanager
+def waiting_ended() -> Iterator[None]:
+    """Those that nobody has taken by then end with what is done here."""
+    try:
+        yield
+    finally:
+        end_waiting()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib.metadata
+import math
 import os
 import socket
 import tempfile
@@ -16,12 +17,12 @@ from typing import Any
 from replab import interruption
 from replab.errors import RunError
 from replab.records.events import Events
+from replab.search.engines.address import check_address
 from replab.search.engines.base import ATTEMPTS, Done, Numbered, Work, engine, lost, out_of_memory
+from replab.settings.words import count as count_of
 
 PAUSE = 0.5  # seconds between two looks at what workers tell
-ANSWER = 5  # seconds within which a cluster must be reached, and as many within which it must answer
-HELLO = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes(3) + b"\4" + bytes(5)  # how HTTP/2, and so gRPC, begins
-SETTINGS = b"\4"  # the kind of frame that a server of HTTP/2 answers with
+PATIENCE = 20  # seconds without a worker that has begun, after which it is said what is waited for
 
 
 @engine
@@ -71,6 +72,8 @@ class RayCluster:
 
         self.library, self.work, self.count, self.actors = library, work, count, dict[int, Any]()
         self.heard: dict[int, int] = {}  # events of each worker
+        self.begun: dict[int, Any] = {}  # what each answers when it has begun
+        self.stillborn = 0  # workers in a row that could not begin
         self.started = not library.is_initialized()
         if self.started:
             connect(address)
@@ -82,6 +85,7 @@ class RayCluster:
         gpus = 1 if work.device.startswith("cuda") else 0
         remote: Any = library.remote  # of which Ray's annotations do not know all
         needs = {"num_cpus": self.sent["threads"], "num_gpus": gpus}
+        self.room = count_of(self.sent["threads"], "processor") + (" and a GPU" if gpus else "")
         self.kind = remote(**needs, max_restarts=0, max_concurrency=2)(Actor)  # it answers while it works
 
     def _compare_versions(self) -> None:
@@ -94,19 +98,29 @@ class RayCluster:
     def run(self, jobs: deque[Numbered], events: Events) -> Iterator[Done]:
         running, losses = dict[Any, tuple[int, Numbered]](), Counter[int]()
         asked: dict[int, Any] = {}  # workers of which events have been asked for
+        waiting = perf_counter()
         while jobs or running:
             busy = {place for place, _ in running.values()}
-            for place in range(self.count):
-                if jobs and place not in busy:
-                    if place not in self.actors:
-                        self.actors[place], self.heard[place] = self.kind.remote(self.files, self.sent), 0
+            begun = {place: self._has_begun(place) for place in range(self.count) if place not in busy}
+            for place in sorted(begun, key=lambda place: not begun[place])[: len(jobs)]:
+                if begun[place]:
                     job = jobs.popleft()
                     running[self.actors[place].run.remote(job.to_dict())] = (place, job)
-            ended, _ = self.library.wait(list(running), num_returns=1, timeout=PAUSE)
-            for place in {place for place, _ in running.values()}:
+                elif place not in self.actors:
+                    self._start(place)
+            busy = {place for place, _ in running.values()}
+            starting = [answer for place, answer in self.begun.items() if jobs and place not in busy]
+            ended, _ = self.library.wait([*running, *starting], num_returns=1, timeout=PAUSE)
+            for place in busy:
                 self._listen(place, asked, events)
             interruption.heed()
-            if not ended:
+            if not running and perf_counter() - waiting > PATIENCE:
+                waiting = math.inf  # said once
+                events.message(
+                    f"no worker has begun in {PATIENCE} seconds: they are still starting,"
+                    f" or no node has {self.room} free; Ctrl-C ends the wait"
+                )
+            if not ended or ended[0] not in running:
                 continue
             (ready,) = ended
             place, job = running.pop(ready)
@@ -117,7 +131,7 @@ class RayCluster:
                 if isinstance(error, self.library.exceptions.RayTaskError) and not out_of_memory(error.cause):
                     text = " ".join(str(error.cause).split())[:300]
                     raise RunError(f"{job.label} could not be run: {text}") from None
-                self.library.kill(self.actors.pop(place))
+                self._dismiss(place)
                 losses[job.number] += 1
                 if losses[job.number] >= ATTEMPTS:
                     raise lost(job, ATTEMPTS, "Ray says its actor died") from None
@@ -126,6 +140,33 @@ class RayCluster:
                 continue
             self._tell(place, answer["events"][self.heard[place] :], events)
             yield Done(job.number, self.work.result(answer["result"]), answer["seconds"], answer["where"])
+
+    def _start(self, place: int) -> None:
+        self.actors[place], self.heard[place] = self.kind.remote(self.files, self.sent), 0
+        self.begun[place] = self.actors[place].heard.remote(0)
+
+    def _dismiss(self, place: int) -> None:
+        self.library.kill(self.actors.pop(place))
+        del self.begun[place]
+
+    def _has_begun(self, place: int) -> bool:
+        """Only then is it given a job: one for which the cluster has no room may never begin.
+
+        One that could not begin, perhaps because its node was just lost, takes no job with it: another is started.
+        """
+        if place not in self.actors or not self.library.wait([self.begun[place]], timeout=0)[0]:
+            return False
+        try:
+            self.library.get(self.begun[place])
+        except self.library.exceptions.RayError as error:
+            self._dismiss(place)
+            self.stillborn += 1
+            if self.stillborn >= ATTEMPTS * self.count:
+                text = str(error).strip().splitlines()[-1][:300]  # of a traceback, where there is one
+                raise RunError(f"no worker could begin on the cluster (tried {self.stillborn} times): {text}") from None
+            return False
+        self.stillborn = 0
+        return True
 
     def _listen(self, place: int, asked: dict[int, Any], events: Events) -> None:
         """Tell what a worker has told since it was asked last. One that is not ready is not waited for."""
@@ -146,22 +187,6 @@ class RayCluster:
         self.actors.clear()
         if self.started and self.library.is_initialized():
             self.library.shutdown()
-
-
-def check_address(address: str | None) -> None:
-    """Refuse one where nothing answers."""
-    if address is None or address in ("auto", "local"):
-        return
-    host, _, port = address.removeprefix("ray://").rpartition(":")
-    try:
-        with socket.create_connection((host, int(port)), timeout=ANSWER) as line:
-            if os.environ.get("RAY_USE_TLS", "0") == "0":
-                line.sendall(HELLO)
-                answer = line.recv(9)  # Ray itself would wait for minutes for a server that is none
-                if answer[3:4] != SETTINGS:
-                    raise ValueError("what is there is not Ray")
-    except (OSError, ValueError) as error:
-        raise RunError(f"no Ray cluster answers at {address} ({error}); ray start --head starts one") from None
 
 
 def connect(address: str | None) -> None:

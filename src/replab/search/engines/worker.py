@@ -1,7 +1,7 @@
 """A worker process: takes jobs as lines of JSON, and answers with events and results as lines of JSON.
 
-The first line is the work. Nothing but plain values goes either way. When the coordinator is gone, its end of the pipe
-closes and the worker ends, in the middle of a job too.
+It says that it is ready; the first line it takes is the work. Nothing but plain values goes either way. When the
+coordinator is gone, its end of the pipe closes and the worker ends, in the middle of a job too.
 """
 
 from __future__ import annotations
@@ -62,6 +62,7 @@ def serve(receive: Callable[[], Any], send: Callable[[dict[str, Any]], None]) ->
     import replab.search.work  # noqa: F401 (it brings torch, which takes a second: before there is anything to do)
     from replab.search.engines.base import received
 
+    send({"ready": True})
     work = received(receive())
     events = Events(Sender(send))
     while True:

@@ -1,5 +1,6 @@
 """Every engine keeps one contract: the numbers of a search are those of one process, whoever is lost on the way."""
 
+import json
 import os
 import signal
 import socket
@@ -8,6 +9,7 @@ import sys
 import threading
 import time
 from collections import deque
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -24,9 +26,9 @@ from engine_contract import (
 )
 
 from replab import api
-from replab.errors import RecipeError, RunError
+from replab.errors import ModelError, RecipeError, RunError
 from replab.records.events import Events
-from replab.search.engines import ray
+from replab.search.engines import address, processes
 from replab.search.engines.base import Workers, engine
 from replab.search.hire import hire
 from replab.search.work import received
@@ -61,9 +63,41 @@ def test_contract(crew, expected, orders):
         survives_lost_workers(crew, expected, orders)
 
 
-def test_work_travels_as_plain_values(work, tmp_path):
-    import json
+def test_workers_start_while_the_coordinator_prepares_and_end_if_nobody_takes_them(model, tmp_path, monkeypatch):
+    begun, start = [], processes.start_ahead
 
+    def noted(*given):
+        start(*given)
+        begun.append([worker.process for worker in processes.waiting.values()])
+
+    monkeypatch.setattr(processes, "start_ahead", noted)
+    run = api.run(model, **SETTINGS, runs=tmp_path, workers=2, quiet=True)
+    lines = map(json.loads, (run.folder / "events.jsonl").read_text().splitlines())
+    used = {line["where"] for line in lines if line["event"] == "trial"}
+    assert used == {f"worker {place} (process {process.pid})" for place, process in enumerate(begun[0], 1)}
+    with pytest.raises(ModelError):
+        api.run(model, **SETTINGS, params={"depth": 3}, runs=tmp_path, workers=2, quiet=True)
+    api.run(model, **SETTINGS, lr=0.01, epochs=1, runs=tmp_path, workers=2, quiet=True)  # nothing to search for
+    api.run(model, **SETTINGS, runs=tmp_path, workers=1, quiet=True)
+    assert [len(processes) for processes in begun] == [2, 2, 0, 0]
+    assert all(process.poll() is not None for each in begun for process in each)
+    assert not processes.waiting
+
+
+def test_a_worker_that_waits_with_other_threads_or_has_died_is_replaced(work, expected):
+    for threads, end in ((2, False), (1, True)):
+        search = {"threads": threads, "batch": 4, "trials": 5}
+        processes.start_ahead(Workers(2), Recipe(device="cpu").replace(search=search))
+        waited = list(processes.waiting.values())
+        processes.until_ready()
+        for worker in waited if end else ():
+            worker.process.kill()
+            worker.process.wait()
+        assert trials(work, "processes", JOBS) == expected
+        assert all(worker.process.poll() is not None for worker in waited)
+
+
+def test_work_travels_as_plain_values(work, tmp_path):
     sent = json.loads(json.dumps(work.describe(tmp_path)))
     again = received(sent)
     assert (again.train.pixels == work.train.pixels).all()
@@ -74,8 +108,6 @@ def test_work_travels_as_plain_values(work, tmp_path):
 
 
 def test_a_changed_file_is_not_imported(work, model, tmp_path):
-    from replab.errors import ModelError
-
     sent = work.describe(tmp_path)
     changed, mark = tmp_path / "net.py", work.learner.source.sha256
 
@@ -93,8 +125,6 @@ def test_a_changed_file_is_not_imported(work, model, tmp_path):
     ("order", "how", "attempts"), [("kill", "killed by signal 9", 3), ("huge", "out of memory", 1)]
 )
 def test_a_trial_that_takes_every_worker_ends_the_search(order, how, attempts, work, orders, monkeypatch):
-    from replab.search.engines import processes
-
     assert processes.ATTEMPTS == 3
     monkeypatch.setattr(processes, "ATTEMPTS", attempts)
     for number in range(attempts + 1):
@@ -107,8 +137,6 @@ def test_a_trial_that_takes_every_worker_ends_the_search(order, how, attempts, w
 
 
 def test_a_model_of_this_session_is_searched_here_or_refused(tmp_path, monkeypatch):
-    from replab.errors import ModelError
-
     def build(image):
         from torch import nn
 
@@ -204,7 +232,7 @@ def test_what_cannot_be_is_refused(asked, said):
 
 def test_ray_is_refused_in_one_line_where_it_cannot_be(tmp_path, monkeypatch):
     with socket.create_server(("127.0.0.1", 0)) as silent, socket.create_server(("127.0.0.1", 0)) as other:
-        monkeypatch.setattr(ray, "ANSWER", 0.2)
+        monkeypatch.setattr(address, "ANSWER", 0.2)
         threading.Thread(target=lambda: other.accept()[0].sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")).start()
         ports = {
             1: ".*refused",
@@ -212,11 +240,11 @@ def test_ray_is_refused_in_one_line_where_it_cannot_be(tmp_path, monkeypatch):
             other.getsockname()[1]: "what is there is not Ray",
         }
         for port, why in ports.items():
-            address = f"127.0.0.1:{port}"
+            where = f"127.0.0.1:{port}"
             with pytest.raises(
-                RunError, match=rf"^no Ray cluster answers at {address} \({why}\); ray start --head starts"
+                RunError, match=rf"^no Ray cluster answers at {where} \({why}\); ray start --head starts"
             ):
-                api.run("mlp", runs=tmp_path, workers=Workers(2, "ray", address), quiet=True, fast=True)
+                api.run("mlp", runs=tmp_path, workers=Workers(2, "ray", where), quiet=True, fast=True)
     assert not list(tmp_path.iterdir())
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(RunError, match=r"pip install 'replab\[ray\]'$"):
@@ -234,6 +262,27 @@ def test_more_workers_than_memory_has_room_for(work, monkeypatch):
     assert hiring.settle(Workers(), work.learner, measured, Events()).count == 1
 
 
+@pytest.mark.parametrize(
+    ("search", "said"),
+    [
+        ({}, "workers: 2 processes, 1 thread each; search at most 4.0s"),
+        ({"threads": 2}, "workers: 2 processes, 2 threads each; search at most 4.0s"),
+        ({"threads": 0}, "workers: 2 processes, all threads each; search at most 4.0s"),
+        ({"batch": 1}, "--workers 2 is not used: search.batch = 1 asks for each trial after the one before; "
+                       "--search-batch 4 has four open"),
+    ],
+)  # fmt: skip
+def test_what_workers_will_take_is_said_before_the_start(search, said, work):
+    from replab.search.hire import settle
+    from replab.training import cost
+
+    learner = replace(work.learner, recipe=work.learner.recipe.replace(search=search))
+    measured = replace(cost.measure(work.learner), search_seconds=8.0)
+    found = settle(Workers(2), learner, measured, Events(heard := Heard()))
+    assert [event.facts["text"] for event in heard] == [said]
+    assert found.count == (1 if "not used" in said else 2)
+
+
 def test_a_model_without_a_search_says_so(tmp_path):
     heard = Heard()
     settings = {"epochs": 1, "limit": 40, "params": {"latent": 4, "width": 4}}
@@ -249,3 +298,16 @@ def test_no_more_workers_than_trials_that_are_left():
     assert at_most(Workers(4), 3) == Workers(3)
     assert at_most(Workers(4), 1) == at_most(Workers(4), 0) == ALONE
     assert at_most(Workers(4, "ray", "head:6379"), 1) == Workers(4, "ray", "head:6379")
+
+
+def test_what_a_worker_may_use(monkeypatch):
+    """Threads as the recipe says, and a GPU of its own as long as there are enough, of those that may be seen."""
+    monkeypatch.setattr("torch.cuda.device_count", lambda: 2)
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    found = processes.variables(3, "cpu", 0, 2)
+    assert {found[name] for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")} == {"3"}
+    assert "CUDA_VISIBLE_DEVICES" not in found
+    gpus = [processes.variables(1, "cuda", place, 3)["CUDA_VISIBLE_DEVICES"] for place in range(3)]
+    assert gpus == ["0", "1", "0"]
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "5,7")
+    assert processes.variables(1, "cuda", 1, 2)["CUDA_VISIBLE_DEVICES"] == "7"

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from engine_contract import (
     JOBS,
+    SEARCH,
     SETTINGS,
     Heard,
     hashes,
@@ -47,12 +48,17 @@ def test_a_cluster_of_another_version_is_refused(work, monkeypatch):
 
 @pytest.fixture(scope="module")
 def cluster(orders):
-    """A head without processors, and a node with more than the machine has: only their number is looked at."""
+    """A head without processors, and a node with more than the machine has: only their number is looked at.
+
+    A lost node is noticed in seconds, not in a quarter of a minute, and workers do not wait for the tests beside them.
+    """
     import ray
     from ray.cluster_utils import Cluster
 
-    made = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
-    made.add_node(num_cpus=4)
+    quick = {"health_check_initial_delay_ms": 1000, "health_check_period_ms": 1000, "worker_niceness": 0}
+    head = {"num_cpus": 0, "include_dashboard": False, "_system_config": quick}
+    made = Cluster(initialize_head=True, head_node_args=head)
+    made.add_node(num_cpus=6)
     connect(made.address)
     yield made
     ray.shutdown()
@@ -76,9 +82,9 @@ def test_lost_workers_change_nothing(crew, expected, orders):
 
 
 def test_own_parts_go_along(cluster, model, expected):
-    """A loss and an augmentation of the user's file, beside the model of it."""
+    """A loss and an augmentation of the user's file, beside the model of it; on two threads, where Ray's own is one."""
     file = model.rpartition(":")[0]
-    work = work_of(model, loss=f"{file}:doubled", augment=("flip", f"{file}:shade"))
+    work = work_of(model, loss=f"{file}:doubled", augment=("flip", f"{file}:shade"), search={**SEARCH, "threads": 2})
     crew = hire(work, Workers(2, "ray"))
     try:
         found = in_order(crew.run(deque(JOBS[:2]), Events()))
@@ -86,6 +92,44 @@ def test_own_parts_go_along(cluster, model, expected):
         crew.close()
     assert found == in_order(InProcess(work).run(deque(JOBS[:2]), Events()))
     assert found != expected[:2]
+
+
+def test_a_worker_without_room_is_not_waited_for(cluster, crew, model):
+    """The other workers of this file leave four processors: one of these two has to wait, and the other does it all."""
+    work = work_of(model, search={**SEARCH, "threads": 3})
+    alone = hire(work, Workers(2, "ray"))
+    try:
+        done = list(alone.run(deque(JOBS), Events()))
+    finally:
+        alone.close()
+    assert in_order(done) == in_order(InProcess(work).run(deque(JOBS), Events()))
+    assert len({one.where for one in done}) == 1
+
+
+def test_room_for_no_worker_is_said(cluster, crew, model, monkeypatch):
+    monkeypatch.setattr("replab.search.engines.ray.PATIENCE", 0)
+
+    class Leaving:
+        def hear(self, event):
+            raise KeyboardInterrupt(event.facts["text"])
+
+    unfit = hire(work_of(model, search={**SEARCH, "threads": 7}), Workers(1, "ray"))
+    try:
+        with pytest.raises(KeyboardInterrupt, match="no node has 7 processors free"):
+            list(unfit.run(deque(JOBS), Events(Leaving())))
+    finally:
+        unfit.close()
+
+
+def test_workers_that_cannot_begin_end_the_search(cluster, work):
+    """The work cannot be made where they run: no trial is to blame for it."""
+    crew = hire(work, Workers(1, "ray"))
+    crew.sent["made_by"] = "replab.nowhere:made"
+    try:
+        with pytest.raises(RunError, match=r"could begin on the cluster \(tried 3 times\): .*'replab\.nowhere'$"):
+            list(crew.run(deque(JOBS), Events()))
+    finally:
+        crew.close()
 
 
 @pytest.fixture(scope="module")
@@ -103,7 +147,7 @@ class Interrupted:
 
 
 def test_the_same_bytes_of_a_search_that_another_engine_ends(cluster, model, alone, tmp_path):
-    crew = Workers(2, "ray", cluster.address)
+    crew = Workers(4, "ray", cluster.address)
     with pytest.raises(KeyboardInterrupt):
         api.run(model, runs=tmp_path, workers=crew, events=Events(Interrupted()), **SETTINGS)
     (folder,) = tmp_path.iterdir()
@@ -137,7 +181,7 @@ def test_a_lost_node_changes_nothing(cluster, crew, expected, orders):
     results = crew.run(deque(JOBS), Events(heard := Heard()))
     first = next(results)
     cluster.remove_node(doomed, allow_graceful=False)
-    cluster.add_node(num_cpus=4)
+    cluster.add_node(num_cpus=6)
     (orders / "slow").unlink()
     assert in_order([first, *results]) == expected
     assert any("was lost" in e.facts.get("text", "") for e in heard)
