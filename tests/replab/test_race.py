@@ -7,7 +7,7 @@ import pytest
 from replab import api, preflight, race
 from replab.errors import RunError
 from replab.race import entry, probe
-from replab.race.field import leave_out
+from replab.race.field import choose, length_of, rounds_of
 from replab.records.events import Events
 from replab.report import write
 from replab.training.prepare import images_of
@@ -57,8 +57,8 @@ def not_trained(tries, finished_run, monkeypatch):
 def test_the_better_half_goes_on_to_a_longer_round_and_the_winner_is_trained(tries, tmp_path):
     folder, run = race.best("digits", 60.0, models=list(GOOD), runs=tmp_path, events=Events())
     assert [name for name, _ in tries] == [*GOOD, "mlp", "conv1"]
-    assert tries[0][1] == pytest.approx((24 - 0.5) / 3 / 5)  # two rounds, of which the last is twice as long
-    assert tries[-1][1] == pytest.approx((24 - 0.5) * 2 / 3 / 2)
+    assert tries[0][1] == pytest.approx((15 - 0.5) / 3 / 5)  # two rounds, of which the last is twice as long
+    assert tries[-1][1] == pytest.approx(6 / 2)  # a tenth of the budget
     assert run.recipe.model == "mlp"
     assert run.finished
     text = (folder / "race.md").read_text()
@@ -102,46 +102,66 @@ def test_who_could_not_be_trained_afterwards_does_not_enter(tries, not_trained, 
     folder, _ = race.best("digits", 60.0, models=["mlp", "cnn", "resnet18"], runs=tmp_path, events=Events())
     assert [name for name, _ in tries] == ["mlp", "cnn"]
     text = (folder / "race.md").read_text()
-    assert "| resnet18 | | too slow: 5m33s would train it for 20% of the usual epochs |" in text  # 0.2 · 1000 / 0.6
-    assert "resnet18: with 5m33s it could enter" in text
+    assert "| resnet18 | | too slow: 4m27s would train it for 20% of the usual epochs |" in text  # 0.2 · 1000 / 0.75
+    assert "resnet18: with 4m27s it could enter" in text
 
 
-def test_entrants_are_timed_the_cheapest_first_while_there_is_time(monkeypatch, digits):
+def field(budget, time=lambda entrants, name: None, **costs):
+    """(who races, the state) of entrants whose usual trainings take so many seconds."""
+    entrants = {name: {"whole": whole, "out": "", "needs": 1.0} for name, whole in costs.items()}
+    state = {"entrants": entrants, "spent": 0.0, "budget": budget, "rounds": []}
+    choose(state, lambda name: time(entrants, name))
+    return [name for name in costs if not entrants[name]["out"]], state
+
+
+def test_only_those_that_the_race_has_time_for_are_timed(monkeypatch, digits):
     recipes = {name: preflight.requested(name, "digits", protocol="standard") for name in ("cnn", "mlp", "fcn")}
     timed = []
 
     def measured(recipe, images, budget):
         timed.append(recipe.model)
-        return {"step": 0.01, "image": 0.0, "seconds": 8.0, **entry.admitted(5.0, budget)}
+        return {"step": 0.01, "image": 0.0, "seconds": 7.0, **entry.admitted(45.0, budget)}
 
     monkeypatch.setattr(entry, "measured", measured)
-    state = {"entrants": {}, "spent": 0.0, "budget": 60.0}
+    glimpse = {"rounds": [], "seconds": 0.0, **entry.admitted(45.0, 60.0)}
+    monkeypatch.setattr(entry, "looked_at", lambda *words: dict(glimpse))
+    state = {"entrants": {}, "spent": 0.0, "budget": 60.0, "rounds": []}
     entry.enter_all(state, recipes, digits, lambda: None)
-    assert "cnn" not in timed  # two have taken 16 s of the race's 24
-    assert state["entrants"]["cnn"]["out"] == "too slow: no time was left to try it"
-    assert state["spent"] > 16
+    assert timed == ["cnn", "mlp"]  # which has taken 14 s of the race's 15
+    assert state["entrants"]["fcn"]["out"] == "left out: the race had no time for it beside the others"
+    assert state["spent"] == 14.0
+    monkeypatch.undo()
     real = entry.looked_at(recipes["mlp"], digits, 60.0)
     assert 0 < real["whole"] < 60
     assert entry.looked_at(recipes["mlp"], digits, 1e-6)["out"].startswith("too slow: ")
 
 
-def test_no_more_enter_than_the_first_round_has_time_for():
-    """600 seconds: 360 for the winner, 240 for the race; each is to be seen at a quarter of what it would get."""
+def test_one_that_can_use_the_winners_time_enters_and_with_it_the_cheapest():
+    """600 seconds: 450 for the winner, 150 for the race; each is to be seen at 0.15 of what it would get."""
+    costs = {"tiny": 1.0, "small": 100.0, "near": 430.0, "slow": 1300.0, "slower": 1700.0}
+    assert field(600.0, **costs)[0] == ["tiny", "small", "near", "slow"]  # 981 · 0.15 = 147.2
+    assert field(600.0, **costs | {"small": 200.0})[0] == ["tiny", "small", "near"]
+    assert field(600.0, slow=1300.0, slower=1700.0, slowest=1800.0)[0] == ["slow", "slower"]  # two at least
+    assert field(600.0, a=9.0, b=8.0, c=7.0, d=6.0, e=5.0)[0] == ["a", "b", "c", "d", "e"]
 
-    def field(budget, **costs):
-        entrants = {name: {"whole": whole, "out": "", "needs": 1.0} for name, whole in costs.items()}
-        state = {"entrants": entrants, "spent": 0.0, "budget": budget}
-        leave_out(state)
-        for one in entrants.values():
-            small = one["whole"] < 0.6 * budget
-            assert not one["out"] or one["out"].startswith("too small: its usual " if small else "left out: others ")
-        return [name for name in costs if not entrants[name]["out"]]
+    def slower_than_it_looked(entrants, name):
+        if name == "near":
+            entrants[name]["out"] = "too slow"
 
-    costs = {"tiny": 1.0, "small": 100.0, "near": 650.0, "slow": 1300.0, "slower": 1700.0}
-    assert field(600.0, **costs) == ["small", "near", "slow"]  # a fourth would make it two rounds
-    assert field(600.0, near=300.0, slow=1300.0, slower=1700.0) == ["near", "slow"]
-    assert field(600.0, slow=1300.0, slower=1700.0) == ["slow", "slower"]  # two at least
-    assert field(600.0, a=9.0, b=8.0, c=7.0, d=6.0, e=5.0) == ["a", "b", "c", "d", "e"]
+    assert field(600.0, slower_than_it_looked, **costs)[0] == ["tiny", "small", "slow"]
+
+
+def test_a_round_takes_what_shows_each_at_its_part_and_the_next_shows_twice_as_much():
+    racing, state = field(600.0, small=100.0, near=430.0)
+    assert rounds_of(state, racing) == 1
+    assert length_of(state, racing) == pytest.approx(0.15 * 530)  # the winner has what is left of the race's 150
+    state["rounds"].append({})
+    assert length_of(state, racing) == pytest.approx(150)  # 0.3 of each would be 159
+    racing, state = field(600.0, a=9.0, b=8.0)
+    assert length_of(state, racing) == pytest.approx(60)  # small ones are seen to their end
+    equal, state = field(600.0, **dict.fromkeys("abcdefgh", 50.0))
+    assert len(equal) == 6
+    assert [rounds_of(state, equal[:count]) for count in (6, 4, 3, 2)] == [2, 2, 1, 1]
 
 
 def test_places_are_by_accuracy_and_loss():
@@ -172,12 +192,12 @@ def test_what_quick_ones_leave_is_for_those_after_them(tries, not_trained, tmp_p
     for name in ("mlp", "fcn"):
         monkeypatch.setitem(TAKES, name, 0.0)
     race.best("digits", 60.0, models=["mlp", "fcn", "cnn"], runs=tmp_path, events=Events())
-    assert tries[0] == ("mlp", pytest.approx((24 - 0.3) / 3))
-    assert tries[2] == ("cnn", pytest.approx(24 - 0.3))
+    assert tries[0] == ("mlp", pytest.approx(6 / 3))
+    assert tries[2] == ("cnn", pytest.approx(6))
 
 
 def test_a_round_is_shared_by_what_a_whole_training_costs(tries, not_trained, tmp_path, monkeypatch):
-    """At most the winner's time: 36 of 60 seconds. A model that needs more is seen at a smaller part of its epochs."""
+    """At most the winner's time: 45 of 60 seconds. A model that needs more is seen at a smaller part of its epochs."""
     costs = {"mlp": 4.0, "cnn": 36.0, "resnet9": 80.0}
     monkeypatch.setattr(
         entry, "measured",
@@ -186,18 +206,13 @@ def test_a_round_is_shared_by_what_a_whole_training_costs(tries, not_trained, tm
     )  # fmt: skip
     monkeypatch.setitem(GOOD, "resnet9", 0.1)
     race.best("digits", 60.0, models=list(costs), runs=tmp_path, events=Events())
-    whole = 24 - 0.3
-    assert dict(tries) == pytest.approx({"mlp": whole * 4 / 76, "cnn": whole * 36 / 76, "resnet9": whole * 36 / 76})
+    assert dict(tries) == pytest.approx({"mlp": 0.15 * 4, "cnn": 0.15 * 36, "resnet9": 0.15 * 45})
 
 
 def test_another_race_is_refused_its_folder(not_trained, tmp_path):
     race.best("digits", 60.0, models=["mlp"], runs=tmp_path, events=Events())
     with pytest.raises(RunError, match="holds a race of other models or by older rules"):
         race.best("digits", 60.0, models=["cnn"], runs=tmp_path, events=Events())
-
-
-def test_every_round_has_its_share():
-    assert [race.rounds_of(n) for n in (1, 3, 4, 7, 8, 15)] == [1, 1, 2, 2, 3, 3]
 
 
 def test_a_frozen_backbone_is_judged_on_validation_images_and_its_head_fitted_when_it_wins(
@@ -229,7 +244,7 @@ def test_a_probe_takes_as_many_images_as_its_seconds_pay_for(finished_run):
     assert probe.compete(recipe, images, split, {"image": 1.0}, 40.0 + 30.0)["images"] == 30
     dear = probe.measured(recipe, images, 1e-6)
     assert dear["out"].startswith("too slow: its features take ")
-    assert dear["needs"] == pytest.approx(dear["whole"] / 0.6)
+    assert dear["needs"] == pytest.approx(dear["whole"] / 0.75)
 
 
 def test_weights_in_the_cache_enter_by_themselves(tmp_path, monkeypatch):

@@ -1,12 +1,12 @@
 """Which model is best for these images within a time: successive halving over the zoo's classifiers.
 
 Who could not be trained in the time that the winner has does not enter, and no more enter than there is time to look
-at: those first whose usual training takes about the winner's time. The time of a round is shared by what a whole
-training of each costs, at most the winner's time: so all are seen at the same part of what they would get, and what one
-leaves is for those after it. They are judged on the same validation images, by accuracy and loss, and the better half
-goes on. In the last round a training that leaves time is repeated on other splits: its number then rests on more
-images. The winner is trained by the default protocol in the time that is left. What has been done is kept in race.json:
-the same command continues it.
+at: one whose usual training takes about the winner's time, and with it the cheapest first. The time of a round is
+shared by what a whole training of each costs, at most the winner's time: so all are seen at the same part of what they
+would get, and what one leaves is for those after it. They are judged on the same validation images, by accuracy and
+loss, and the better half goes on. In the last round a training that leaves time is repeated on other splits: its number
+then rests on more images. The winner is trained by the default protocol in the time that is left. What has been done is
+kept in race.json: the same command continues it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from replab.files import write_atomic
 from replab.models.registry import MODELS
 from replab.race import entry, probe
 from replab.race.entry import SHARE, State
-from replab.race.field import leave_out, length_of, rounds_of
+from replab.race.field import costs_of, length_of, rounds_of
 from replab.records.events import Events
 from replab.records.record import Record, runs_folder
 from replab.report import race as report
@@ -56,7 +56,7 @@ def best(
     events = events or Events()
     folder = runs_folder(runs) / "races" / f"{Path(data).name}-{round(budget)}s-seed{seed}"
     folder.mkdir(parents=True, exist_ok=True)
-    state = read(folder, {"rules": 3, "data": data, "budget": budget, "seed": seed, "models": names})
+    state = read(folder, {"rules": 4, "data": data, "budget": budget, "seed": seed, "models": names})
     if state["winner"] is None:
         run_rounds(state, recipes, lambda: write(folder, state), events)
     run = train(state, data, lambda: write(folder, state), events, runs=runs, seed=seed, **settings)
@@ -99,25 +99,22 @@ def run_rounds(state: State, recipes: dict[str, Recipe], keep: Callable[[], None
         return images.train.split(share, derive_seed(state["seed"], 3, number))  # type: ignore[no-any-return]
 
     entry.enter_all(state, recipes, images, keep)
-    if not state["rounds"]:
-        leave_out(state)
     number = 0
     while state["winner"] is None:
         if len(state["rounds"]) <= number:
             racing = [name for name, entrant in state["entrants"].items() if not entrant["out"]]
             racing.sort(key=lambda name: state["entrants"][name]["whole"])
-            seconds = length_of(state, len(racing))
+            seconds = length_of(state, racing)
             state["rounds"].append({"models": racing, "seconds": seconds, "used": 0.0, "order": None})
         round_ = state["rounds"][number]
-        count, most = len(round_["models"]), (1 - SHARE) * state["budget"]
-        costs = [min(state["entrants"][name]["whole"], most) + 1e-9 for name in round_["models"]]
+        costs, last_one = costs_of(state, round_["models"]), rounds_of(state, round_["models"]) == 1
         for place, name in enumerate(round_["models"]):
             entrant, began = state["entrants"][name], perf_counter()
             if entrant["out"] or len(entrant["rounds"]) > number:
                 continue  # done before it was interrupted
             left = max(round_["seconds"] - round_["used"], 0.1 * round_["seconds"])
             seconds = left * costs[place] / sum(costs[place:])
-            splits = SPLITS if rounds_of(count) == 1 else 1
+            splits = SPLITS if last_one else 1
             least = FEWEST * entrant["step"] + entrant["image"] * len(split(0)[1])
             try:
                 if seconds < least:
@@ -136,7 +133,7 @@ def run_rounds(state: State, recipes: dict[str, Recipe], keep: Callable[[], None
 
 
 def end_round(state: State, number: int, events: Events) -> None:
-    """The better half goes on; of three or fewer, the best has won."""
+    """The better half goes on; after the last round, the best has won."""
     entrants, round_ = state["entrants"], state["rounds"][number]
     there = [name for name in round_["models"] if len(entrants[name]["rounds"]) > number]
     order = ranked({name: entrants[name]["rounds"][-1] for name in there})
@@ -144,7 +141,7 @@ def end_round(state: State, number: int, events: Events) -> None:
         reasons = "; ".join(sorted({entrant["out"] for entrant in entrants.values()}))[:300]
         raise RunError(f"no model could enter the race ({reasons}); give more time with --budget")
     events.message(f"round {number + 1}: " + ", ".join(f"{name} {last(state, name):.1%}" for name in order))
-    going_on = len(order) // 2 if len(order) > 3 else 1
+    going_on = max(1, len(order) // 2) if rounds_of(state, order) > 1 else 1
     for name in order[going_on:]:
         entrants[name]["out"] = f"dropped after round {number + 1}"
     round_["order"] = order

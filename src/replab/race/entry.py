@@ -1,4 +1,4 @@
-"""Who enters a race: each model looked at for a moment, then timed as the race counts it, the cheapest first."""
+"""Who enters a race: each model looked at for a moment; those that the race has time for are timed as it counts."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import Any
 
 from replab.errors import ReplabError
 from replab.race import probe
+from replab.race.field import choose
 from replab.race.probe import SHARE
 from replab.settings.recipe import Recipe
 from replab.settings.words import duration
 
 ENOUGH = 0.2  # of the usual epochs: who would win and be trained for less does not enter
-ENTRY = 0.4  # of the race's time, for timing the entrants
 GLIMPSE = 8  # images of a first step
 State = dict[str, Any]  # race.json
 
 
 def enter_all(state: State, recipes: dict[str, Recipe], images: Any, keep: Callable[[], None]) -> None:
-    """Each looked at for a moment; then, the cheapest first, timed as the race counts it, while there is time."""
+    """Each looked at for a moment, then those chosen that the race has time for."""
     known = state["entrants"]
     for name, recipe in recipes.items():
         if name not in known:
@@ -27,14 +27,15 @@ def enter_all(state: State, recipes: dict[str, Recipe], images: Any, keep: Calla
             known[name] = frozen(recipe, images, state["budget"])
             state["spent"] += known[name].pop("seconds")
             keep()
-    for name in sorted((name for name in known if not known[name]["out"]), key=lambda name: known[name]["whole"]):
-        if "step" in known[name]:
-            continue  # a probe, or done before it was interrupted
-        if state["spent"] > ENTRY * SHARE * state["budget"] and sum("step" in one for one in known.values()) > 1:
-            known[name] |= {"out": "too slow: no time was left to try it", "needs": 2 * state["budget"]}
-        else:
+
+    def time(name: str) -> None:
+        if "step" not in known[name]:  # else it is a probe, or was timed before an interruption
             known[name] |= measured(recipes[name], images, state["budget"])
             state["spent"] += known[name].pop("seconds")
+            keep()
+
+    if not state["rounds"]:
+        choose(state, time)
         keep()
 
 

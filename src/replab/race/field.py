@@ -1,48 +1,70 @@
-"""How many race, in how many rounds of which length: no more than the first round has time for."""
+"""Who races, and for how long: each is seen at the same part of the training that it would get as the winner."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from math import log
 from typing import Any
 
 from replab.race.probe import SHARE
-from replab.settings.words import duration
 
 LAST = 2.0  # times the length of another round: the last one decides, and slow models need it
-SEEN = 0.25  # of what it would get as the winner is the least that the first round has time for, for each
+SEEN = 0.15  # of what it would get as the winner is the least of each that the first round shows
+FLOOR = 0.1  # of the budget is never too much for a round: small models are then seen to their end, on several splits
 State = dict[str, Any]  # race.json
 
 
-def leave_out(state: State) -> None:
-    """Whom the first round has no time for.
+def choose(state: State, time: Callable[[str], None]) -> None:
+    """Enter whom the first round has time for; `time` measures one, and may find it too slow.
 
-    Many models seen for a moment would be won by one that learns little, but at once. So first come those whose usual
-    training takes about the winner's time: smaller ones could not use it, larger ones have too little of it. Then
-    whoever still fits.
+    First the one whose usual training takes about the winner's time: it can use all of it. Then the cheapest first,
+    for a look at them costs little. Two race at least.
     """
-    most = (1 - SHARE) * state["budget"]
-    racing = {name: one for name, one in state["entrants"].items() if not one["out"]}
-    field, costs = 0, 0.0
-    for name in sorted(racing, key=lambda name: abs(log(max(racing[name]["whole"], 1e-9) / most))):
-        cost = min(racing[name]["whole"], most)
-        if field < 2 or costs + cost <= length_of(state, field + 1) / SEEN:  # two race at least
-            field, costs = field + 1, costs + cost
+    entrants = state["entrants"]
+    waiting = [name for name, one in entrants.items() if not one["out"]]
+    field: list[str] = []
+
+    def away(name: str) -> float:
+        return abs(log(max(entrants[name]["whole"], 1e-9) / winners_time(state)))
+
+    while waiting:
+        name = min(waiting, key=away) if not field else min(waiting, key=lambda name: entrants[name]["whole"])
+        waiting.remove(name)
+        if len(field) < 2 or fits(state, [*field, name]):
+            time(name)
+            if not entrants[name]["out"]:
+                field.append(name)
         else:
-            small = f"too small: its usual training takes {duration(cost)}, and the winner has {duration(most)}"
-            out = small if cost < most else "left out: others come nearer to the winner's time"
-            racing[name] |= {"out": out, "needs": 2 * state["budget"]}
+            out = "left out: the race had no time for it beside the others"
+            entrants[name] |= {"out": out, "needs": 2 * state["budget"]}
 
 
-def length_of(state: State, racing: int) -> float:
-    """Seconds of the next round: what is left of the race's, in equal rounds and a longer last one."""
-    rounds = rounds_of(racing)
-    left = max(SHARE * state["budget"] - state["spent"], 0.1 * state["budget"])
-    return float(left * (LAST if rounds == 1 else 1.0) / (rounds - 1 + LAST))
+def winners_time(state: State) -> float:
+    return float((1 - SHARE) * state["budget"])
 
 
-def rounds_of(entrants: int) -> int:
-    """How many rounds halve so many down to three or fewer, and one more between those."""
-    rounds = 1
+def costs_of(state: State, names: Sequence[str]) -> list[float]:
+    """Seconds that each would be trained for as the winner."""
+    return [min(state["entrants"][name]["whole"], winners_time(state)) + 1e-9 for name in names]
+
+
+def fits(state: State, names: Sequence[str]) -> bool:
+    return length_of(state, names) >= SEEN * sum(costs_of(state, names))
+
+
+def length_of(state: State, names: Sequence[str]) -> float:
+    """Seconds of the next round: every round shows twice the part of the one before, if the race's time allows it."""
+    rounds = rounds_of(state, names)
+    left = max(SHARE * state["budget"] - state["spent"], FLOOR * state["budget"])
+    most = left * (LAST if rounds == 1 else 1.0) / (rounds - 1 + LAST)
+    wanted = SEEN * 2 ** len(state["rounds"]) * sum(costs_of(state, names))
+    return float(min(most, max(wanted, FLOOR * state["budget"])))
+
+
+def rounds_of(state: State, names: Sequence[str]) -> int:
+    """How many rounds halve so many down to three or fewer, and one more between those; small ones hardly count."""
+    costs = costs_of(state, names)
+    entrants, rounds = int(sum(costs) / max(costs) + 0.5), 1
     while entrants > 3:
         entrants, rounds = entrants // 2, rounds + 1
     return rounds

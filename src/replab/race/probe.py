@@ -18,7 +18,7 @@ from replab.settings.recipe import Recipe
 from replab.settings.words import duration
 
 PREFIX = "probe:"
-SHARE = 0.4  # of the budget is for the race, the rest for the winner
+SHARE = 0.25  # of the budget, at most, is for the race, the rest for the winner
 
 
 def entrant(name: str) -> tuple[str, dict[str, Any]]:
