@@ -22,6 +22,8 @@ from replab.training.experiment import Experiment
 from replab.training.lr_find import test_steps
 
 PASSES = 300  # forward and backward, until logistic regression has converged
+STEPS = 3  # timed at most, after one that warms up
+PATIENCE = 2.0  # seconds of timed steps are enough: slow ones vary little
 
 
 @dataclass(frozen=True)
@@ -118,22 +120,24 @@ def of_steps(experiment: Experiment) -> Cost:
     return found.of(experiment)
 
 
-def _timed(
-    experiment: Experiment, model: Any, optimizers: dict[str, Any], recipe: Recipe, steps: int = 3
-) -> tuple[float, float]:
+def _timed(experiment: Experiment, model: Any, optimizers: dict[str, Any], recipe: Recipe) -> tuple[float, float]:
     """Seconds of one training step, and of one image at inference."""
-    few = experiment.data.train.subset(slice(0, (steps + 1) * recipe.batch_size))
+    few = experiment.data.train.subset(slice(0, (STEPS + 1) * recipe.batch_size))
     freezing.train_mode(model)
-    seconds = []
+    seconds, per_image = 0.0, list[float]()  # the last batch may be a small one
     for index, batch in enumerate(experiment.batches(few, model, recipe, shuffled=True).epoch(1)):
         started = perf_counter()
         try:
-            loop.train_step(experiment, model, batch, optimizers, recipe, index, steps + 1)
+            loop.train_step(experiment, model, batch, optimizers, recipe, index, STEPS + 1)
         except (Exception, SystemExit) as error:
             text = " ".join(str(error).split())[:200]
             raise ModelError(f"{experiment.source.name} fails in training ({type(error).__name__}: {text})") from error
-        seconds.append(perf_counter() - started)
-    return min(seconds[1:] or seconds), _seconds_per_image(experiment, model, recipe)  # the first step warms up
+        per_image.append((perf_counter() - started) / len(batch.index))
+        seconds += per_image[-1] * len(batch.index) if index else 0.0  # the first step warms up
+        if seconds > PATIENCE:
+            break
+    step = min(per_image[1:] or per_image) * min(recipe.batch_size, len(few))
+    return step, _seconds_per_image(experiment, model, recipe, 512 if step < PATIENCE / STEPS else recipe.batch_size)
 
 
 def of_closed_form(head: Experiment) -> Cost:
@@ -148,8 +152,8 @@ def of_closed_form(head: Experiment) -> Cost:
     return Cost(whole, image, whole, trial, trials * trial, whole, peak_memory(head.device))
 
 
-def _seconds_per_image(experiment: Experiment, model: Any, recipe: Recipe) -> float:
-    some = experiment.data.train.subset(slice(0, 512))
+def _seconds_per_image(experiment: Experiment, model: Any, recipe: Recipe, images: int = 512) -> float:
+    some = experiment.data.train.subset(slice(0, images))
     one_view = recipe.replace(tta="none")  # as after each epoch
     return experiment.evaluate(model, some, one_view, trained_on=some).seconds / len(some)
 
