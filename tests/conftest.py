@@ -7,6 +7,8 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(name, "1")
 # A constant rate and test curves; test_protocols.py has the others. Set here, for processes that tests share.
 os.environ["REPLAB_PROTOCOL"] = "plain"
+# Denormal numbers stay: tests of mytorch, which compare even those, share the process.
+os.environ["REPLAB_KEEP_DENORMALS"] = "1"
 
 # Nothing waits for the disk: half of a small run's time. Tests of flushing put their own in its place.
 os.fsync = lambda handle: None
@@ -19,7 +21,7 @@ settings.register_profile("explore", print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeat"))
 
 
-LONGEST = ("test_readme.py", "test_start.py")
+LONGEST = ("test_readme.py", "test_ray.py", "test_engines.py", "test_ddp.py", "test_packs.py", "test_start.py")
 
 
 def pytest_collection_modifyitems(items):

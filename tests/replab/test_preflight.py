@@ -22,7 +22,7 @@ def test_fast_leaves_alone_what_is_asked_for_by_name():
     base = Recipe(epochs=7, search=Search(trials=9))
     asked = requested(recipe=base, fast=True, epochs=3, trials=2, limit=900)
     assert (asked.epochs, asked.search.trials, asked.limit, asked.search.max_epochs) == (3, 2, 900, 1)
-    assert (base.fast().epochs, base.fast().search.trials, base.fast().limit) == (1, 1, 400)  # of a file, not by name
+    assert (base.fast().epochs, base.fast().search.trials, base.fast().limit) == (1, 1, 160)  # of a file, not by name
 
 
 def test_pretrained_alone_brings_its_normalisation(monkeypatch):

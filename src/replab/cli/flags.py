@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from replab.cli.names import datasets, of_choices
-from replab.settings.recipe import all_settings
+from replab.settings.recipe import all_settings, usual_settings
 from replab.settings.setting import GROUPS, Setting
 from replab.settings.values import SWITCH
 
@@ -21,7 +21,7 @@ def with_settings(without: Collection[str] = ()) -> Callable[[Callable[..., None
 
     `without` names the settings that this command decides itself.
     """
-    declared = [s for s in all_settings() if s.flag.startswith("-") and s.key not in without]
+    declared = [s for s in usual_settings() if s.flag.startswith("-") and s.key not in without]
     declared.sort(key=lambda s: GROUPS.index(s.group))
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:

@@ -157,7 +157,9 @@ def _halving(values: Values) -> str:
     rounds = ", ".join(f"{number} of {count(epochs, 'epoch')}" for epochs, number in sorted(lengths.items()))
     spent, first = sum(epochs * number for epochs, number in lengths.items()), max(lengths.values(), default=0)
     whole = first * (values.recipe.epochs or 0)
-    share = f"; {spent} epochs, {spent / whole:.2f} of the {whole} that all to their end take" if whole else ""
+    share = (
+        f"; {count(spent, 'epoch')}, {spent / whole:.2f} of the {whole} that all trials in full take" if whole else ""
+    )
     return f"successive halving: {rounds}{share}"
 
 

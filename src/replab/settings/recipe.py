@@ -27,6 +27,7 @@ from replab.settings.setting import (
 )  # fmt: skip
 
 DEFAULT = "standard"  # the protocol of a run that names none and has no recipe file
+FEW = 160  # images of a --fast run: one batch of 128 in its search, two in its training
 
 
 @dataclass(frozen=True)
@@ -78,8 +79,8 @@ class Recipe:
     )  # fmt: skip
     seed: int = setting(3407, "decides every random draw", MACHINE, at_least=0, at_most=2**32 - 1)
     protocol: str = setting(
-        "plain", "what everything that is not given follows (replab protocol list)", TRAINING,
-        choices=choices.PROTOCOLS, way_out="replab protocol list shows them",
+        "plain", "settles all that is not given (replab protocol list); the defaults in this help are standard's",
+        TRAINING, choices=choices.PROTOCOLS, way_out="replab protocol list shows them",
     )  # fmt: skip
     batch_size: int = setting(128, "images per training step", TRAINING, at_least=1, searchable=True)
     accumulate: int = setting(
@@ -211,7 +212,7 @@ class Recipe:
     def fast(self, given: Collection[str] = ()) -> Recipe:
         """The same run, tiny: one trial, one epoch, few images, through every stage. Settings in `given` stay."""
         known = self.epochs or self.epochs_at_10k
-        whole = {"limit": min(self.limit or 400, 400), "epochs": 1 if known else None}
+        whole = {"limit": min(self.limit or FEW, FEW), "epochs": 1 if known else None}
         whole |= {} if "epochs" in given else {"stop_after": None}
         search: dict[str, Any] = {"trials": 1, "max_epochs": 1, "fraction": 1.0, "min_validation": 20}
         search["space"] = {key: value for key, value in self.search.space.items() if key != "epochs_at_10k"}
@@ -271,6 +272,12 @@ class Recipe:
 def all_settings() -> list[Setting]:
     """Every setting of a recipe, those of its search at the end."""
     return [*settings_of(Recipe).values(), *settings_of(Search, "search").values()]
+
+
+def usual_settings() -> list[Setting]:
+    """The same with the defaults of a run that names no protocol: what help and forms show."""
+    usual = Recipe.of_protocol(DEFAULT)
+    return [dataclasses.replace(s, default=value_of(usual, s)) for s in all_settings()]
 
 
 def value_of(recipe: Recipe, declared: Setting) -> Any:

@@ -11,7 +11,7 @@ from replab.data.source import source
 from replab.errors import RecipeError
 from replab.models.registry import MODELS
 from replab.settings import choices as choosing
-from replab.settings.recipe import Recipe, all_settings
+from replab.settings.recipe import Recipe, usual_settings
 from replab.settings.setting import GROUPS, Setting
 from replab.settings.values import SWITCH, TEXT
 
@@ -21,7 +21,7 @@ LONGEST = 2000  # characters of a field
 
 def groups() -> list[tuple[str, list[dict[str, Any]]]]:
     """(title, fields) of every setting; what most runs are told comes first."""
-    declared = [s for s in all_settings() if s.flag.startswith("-")]
+    declared = [s for s in usual_settings() if s.flag.startswith("-")]
     common = sorted((s for s in declared if s.key in FIRST), key=lambda s: FIRST.index(s.key))
     panels = [("Most used", common)]
     panels += [(group, [s for s in declared if s.group == group and s.key not in FIRST]) for group in GROUPS]
@@ -54,7 +54,7 @@ def wanted(form: Any, runs: str) -> tuple[Recipe, list[str]]:
     model = form.get("model", "")
     MODELS.check(model)  # registered ones alone: a page imports no file that it is told of
     words, values = [model], dict[str, Any]()
-    for s in all_settings():
+    for s in usual_settings():
         text = form.get(s.key, "").strip()
         if not text or not s.flag.startswith("-") or text == (s.default_text if s.type is not SWITCH else ""):
             continue

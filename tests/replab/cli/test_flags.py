@@ -64,6 +64,13 @@ def test_the_command_gives_the_same_recipe(recipe, tmp_path_factory):
     assert recipe_of(recipe.command(file)) == recipe
 
 
+def test_help_shows_the_defaults_that_a_run_has():
+    helped = {flag: parameter.help for parameter in COMMANDS["run"].params for flag in parameter.opts}
+    assert "default: one-cycle" in helped["--schedule"]
+    assert "default: 6" in helped["--trials"]
+    assert "default: standard" in helped["--protocol"]
+
+
 def test_pretrained_alone_means_the_normalisation_of_the_backbone(monkeypatch):
     monkeypatch.setattr("replab.models.pretrained.names.check_reachable", lambda model: None)
     assert recipe_of("replab run resnet18 --pretrained").normalise == "backbone"

@@ -5,9 +5,10 @@ import re
 import pytest
 from serving import served
 
+from replab import preflight
 from replab.errors import ReplabError
 from replab.records.record import Record
-from replab.settings.recipe import all_settings
+from replab.settings.recipe import usual_settings
 from replab.web import forms
 from replab.web.jobs import Jobs
 
@@ -53,10 +54,20 @@ def test_start_stop_and_resume(browser, tmp_path):
 
 def test_every_setting_has_a_field():
     fields = {field["key"]: field for _, some in forms.groups() for field in some}
-    assert fields.keys() == {s.key for s in all_settings()} - {"model"}
-    for s in all_settings():
+    assert fields.keys() == {s.key for s in usual_settings()} - {"model"}
+    for s in usual_settings():
         if s.key != "model":
             assert fields[s.key]["help"] == s.full_help
+
+
+def test_what_the_protocol_would_not_do_is_a_choice(tmp_path):
+    """Every recipe has a constant schedule until a protocol says otherwise: a form that asks for one means it."""
+    recipe, words = forms.wanted({"model": "cnn", "schedule": "constant", "search.trials": "20"}, str(tmp_path))
+    assert (recipe.schedule, recipe.search.trials) == ("constant", 20)
+    assert words[1:] == ["--schedule", "constant", "--trials", "20"]
+    recipe, words = forms.wanted({"model": "cnn", "schedule": "one-cycle", "protocol": "plain"}, str(tmp_path))
+    assert recipe == preflight.requested("cnn", protocol="plain")  # a field at its default is the protocol's to settle
+    assert words[1:] == ["--protocol", "plain"]
 
 
 def test_a_form_is_checked_as_the_command_line_is(tmp_path):
