@@ -106,10 +106,12 @@ def test_thorough_searches_what_is_left_open():
         space(protocol="plain", search={"space": {"epochs_at_10k": [1, 2, 3]}})
 
 
-@pytest.mark.parametrize("name", ["standard", "quick"])
+@pytest.mark.parametrize("name", protocols.names())
 def test_a_run_resumes_bit_for_bit(name, tmp_path):
-    settings = {**SMALL, "protocol": name, "epochs_at_10k": 1.0, "search": {"min_validation": 20}}
-    if name == "standard":
+    settings = {**SMALL, "protocol": name, "search": {"min_validation": 20, "max_epochs": 2}}
+    if name in ("standard", "quick", "thorough"):
+        settings["epochs_at_10k"] = 1.0
+    if name != "quick":
         settings["search"] |= {"trials": 2, "rungs": 2, "longest": 1.0}
 
     def run(folder, events):

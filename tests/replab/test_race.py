@@ -5,7 +5,7 @@ import json
 import pytest
 
 from replab import api, preflight, race
-from replab.errors import RunError
+from replab.errors import RecipeError, RunError
 from replab.race import entry, probe
 from replab.race.field import choose, length_of, rounds_of
 from replab.records.events import Events
@@ -96,6 +96,13 @@ def test_a_model_that_fails_is_out_and_a_race_of_none_is_refused(tries, tmp_path
     monkeypatch.setattr(entry, "measured", slow)
     with pytest.raises(RunError, match=r"no model could enter the race \(too slow: a round would .*give more time"):
         race.best("digits", 60.0, models=["mlp", "cnn"], runs=tmp_path, events=Events())
+
+
+def test_a_race_that_nobody_can_enter_is_refused_before_its_first_round(tries, tmp_path):
+    with pytest.raises(RunError, match=r"no model could enter the race \(too slow: 4m27s would train it"):
+        race.best("digits", 60.0, models=["resnet18"], runs=tmp_path, events=Events())
+    with pytest.raises(RecipeError, match=r"budget must be above 0 seconds, got 0\.0; try --budget 10m"):
+        race.best("digits", 0, models=["mlp"], runs=tmp_path, events=Events())
 
 
 def test_who_could_not_be_trained_afterwards_does_not_enter(tries, not_trained, tmp_path):
@@ -211,8 +218,10 @@ def test_a_round_is_shared_by_what_a_whole_training_costs(tries, not_trained, tm
 
 def test_another_race_is_refused_its_folder(not_trained, tmp_path):
     race.best("digits", 60.0, models=["mlp"], runs=tmp_path, events=Events())
-    with pytest.raises(RunError, match="holds a race of other models or by older rules"):
-        race.best("digits", 60.0, models=["cnn"], runs=tmp_path, events=Events())
+    race.best("digits", 60.0, models=["mlp"], runs=tmp_path, events=Events())
+    for other in ({"models": ["cnn"]}, {"models": ["mlp"], "per_class": 20}):
+        with pytest.raises(RunError, match="holds a race of other models or settings, or by older rules"):
+            race.best("digits", 60.0, runs=tmp_path, events=Events(), **other)
 
 
 def test_a_frozen_backbone_is_judged_on_validation_images_and_its_head_fitted_when_it_wins(

@@ -47,6 +47,7 @@ def best(
     **settings: Any,
 ) -> tuple[Path, Run]:
     """(the folder of the race, the winner's run). `settings` are a recipe's, for all entrants."""
+    Recipe(budget=budget)  # refuses what is no time
     names = list(models) or [*classifiers(), *probe.at_hand()]
     shared = {"protocol": "standard", "seed": seed, "runs": runs, **settings}
     recipes = {
@@ -56,7 +57,8 @@ def best(
     events = events or Events()
     folder = runs_folder(runs) / "races" / f"{Path(data).name}-{round(budget)}s-seed{seed}"
     folder.mkdir(parents=True, exist_ok=True)
-    state = read(folder, {"rules": 4, "data": data, "budget": budget, "seed": seed, "models": names})
+    asked = {"rules": 5, "data": data, "budget": budget, "seed": seed, "models": names, "settings": settings}
+    state = read(folder, json.loads(json.dumps(asked)))  # as the file has it: tuples are lists there
     if state["winner"] is None:
         run_rounds(state, recipes, lambda: write(folder, state), events)
     run = train(state, data, lambda: write(folder, state), events, runs=runs, seed=seed, **settings)
@@ -76,7 +78,8 @@ def read(folder: Path, asked: dict[str, Any]) -> State:
     state: State = json.loads(file.read_text(encoding="utf-8"))
     if any(state.get(key) != value for key, value in asked.items()):
         raise RunError(
-            f"{folder} holds a race of other models or by older rules; remove it, or name another --runs folder"
+            f"{folder} holds a race of other models or settings, or by older rules; remove it, or name another --runs"
+            " folder"
         )
     return state
 
@@ -103,6 +106,8 @@ def run_rounds(state: State, recipes: dict[str, Recipe], keep: Callable[[], None
     while state["winner"] is None:
         if len(state["rounds"]) <= number:
             racing = [name for name, entrant in state["entrants"].items() if not entrant["out"]]
+            if not racing:
+                raise none_entered(state)
             racing.sort(key=lambda name: state["entrants"][name]["whole"])
             seconds = length_of(state, racing)
             state["rounds"].append({"models": racing, "seconds": seconds, "used": 0.0, "order": None})
@@ -138,8 +143,7 @@ def end_round(state: State, number: int, events: Events) -> None:
     there = [name for name in round_["models"] if len(entrants[name]["rounds"]) > number]
     order = ranked({name: entrants[name]["rounds"][-1] for name in there})
     if not order:
-        reasons = "; ".join(sorted({entrant["out"] for entrant in entrants.values()}))[:300]
-        raise RunError(f"no model could enter the race ({reasons}); give more time with --budget")
+        raise none_entered(state)
     events.message(f"round {number + 1}: " + ", ".join(f"{name} {last(state, name):.1%}" for name in order))
     going_on = max(1, len(order) // 2) if rounds_of(state, order) > 1 else 1
     for name in order[going_on:]:
@@ -147,6 +151,11 @@ def end_round(state: State, number: int, events: Events) -> None:
     round_["order"] = order
     if going_on == 1:
         state["winner"] = order[0]
+
+
+def none_entered(state: State) -> RunError:
+    reasons = "; ".join(sorted({entrant["out"] for entrant in state["entrants"].values()}))[:300]
+    return RunError(f"no model could enter the race ({reasons}); give more time with --budget")
 
 
 def ranked(results: dict[str, dict[str, Any]]) -> list[str]:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 from replab import tasks
+from replab.records.trial import Trial
 from replab.records.values import Values
 from replab.runs import protocol_costs
+from replab.search.rounds import rounds
 from replab.settings.recipe import Recipe
 from replab.settings.rules import AUTO, FITTED_HEADS
+from replab.settings.searched import stretched
 from replab.settings.words import count, duration
 
 CONVERGED = 1e-6  # largest entry of the gradient at which a fitted logistic regression has converged
@@ -65,7 +68,8 @@ def _rate_by(values: Values) -> str:
 def _epochs_by(recipe: Recipe) -> str:
     if recipe.epochs_at_10k is not None:
         return "by the number of images" if recipe.budget is None else "by the budget"
-    return "given" if recipe.epochs else "the best trial's best epoch"
+    within = ", within the budget" if recipe.budget is not None else ""
+    return f"given{within}" if recipe.epochs else "the best trial's best epoch"
 
 
 def _protocol(recipe: Recipe) -> str:
@@ -152,15 +156,21 @@ def _search(values: Values) -> str:
 
 
 def _halving(values: Values) -> str:
-    """The rounds, and what they cost beside the same trials to their end."""
-    lengths = Counter(len(trial.losses) for trial in values.trials if trial.losses)
-    rounds = ", ".join(f"{number} of {count(epochs, 'epoch')}" for epochs, number in sorted(lengths.items()))
-    spent, first = sum(epochs * number for epochs, number in lengths.items()), max(lengths.values(), default=0)
-    whole = first * (values.recipe.epochs or 0)
-    share = (
-        f"; {count(spent, 'epoch')}, {spent / whole:.2f} of the {whole} that all trials in full take" if whole else ""
-    )
-    return f"successive halving: {rounds}{share}"
+    """The rounds, and what they cost beside the first one's trials to their end."""
+    recipe, played = values.recipe, rounds(values.recipe, values.trials)
+    texts = [f"{len(each)} of {_epochs_of(each)}" for each in played]
+    spent = sum(len(trial.losses) for trial in values.trials)
+    lengths = [trial.params.get("epochs_at_10k") for trial in played[0]] if played else []
+    whole = sum(stretched(recipe, recipe.epochs or 0, length) for length in lengths)
+    share = f"; {count(spent, 'epoch')}, {spent / whole:.2f} of the {whole} that all trials in full take"
+    return f"successive halving: {', '.join(texts)}{share if whole else ''}"
+
+
+def _epochs_of(trials: Sequence[Trial]) -> str:
+    """How long the trials of a round are; those of a search over lengths differ."""
+    lengths = [len(trial.losses) for trial in trials if trial.losses] or [0]
+    least, most = min(lengths), max(lengths)
+    return count(most, "epoch") if least == most else f"{least} to {count(most, 'epoch')}"
 
 
 def _made(values: Values) -> list[tuple[str, str]]:

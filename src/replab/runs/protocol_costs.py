@@ -6,7 +6,7 @@ from statistics import median
 
 from replab.data.split import split_sizes
 from replab.records.values import Values
-from replab.settings.length import epochs_for
+from replab.settings.length import UNSHIFTED, epochs_for
 from replab.settings.recipe import Recipe
 from replab.settings.searched import planned, wants_range_test
 from replab.settings.words import duration
@@ -21,11 +21,21 @@ def line(values: Values) -> str:
     if not epochs:
         return ""
     seconds = median(entry["train_seconds"] for entry in epochs)
-    tested = median([entry["test_seconds"] for entry in epochs if entry.get("test_seconds")] or [0.0])
+    once = values.seconds.get("evaluate", 0.0)  # where they were looked at once, at the end
+    tested = median([entry["test_seconds"] for entry in epochs if entry.get("test_seconds")] or [once])
     images, batch = values.input["train_images"], values.chosen.batch_size
     others = [name for name in COMPARED if name != values.recipe.protocol]
-    texts = [text(Recipe.of_protocol(name), seconds, tested, images, batch) for name in others]
+    protocols = [_as_long(Recipe.of_protocol(name), values.recipe) for name in others]
+    texts = [text(recipe, seconds, tested, images, batch) for recipe in protocols]
     return ", ".join(f"{name} {cost}" for name, cost in zip(others, texts))
+
+
+def _as_long(protocol: Recipe, own: Recipe) -> Recipe:
+    """The protocol with fewer epochs, where its model gets fewer by rule: one that takes all pixels at once."""
+    usual = Recipe.of_protocol(own.protocol).epochs_at_10k
+    if protocol.epochs_at_10k is None or usual is None or own.epochs_at_10k != UNSHIFTED * usual:
+        return protocol
+    return protocol.replace(epochs_at_10k=UNSHIFTED * protocol.epochs_at_10k)
 
 
 def text(recipe: Recipe, epoch: float, tested: float, images: int, batch: int) -> str:

@@ -12,10 +12,11 @@ from replab.records.record import Record
 from replab.records.trial import Trial
 from replab.records.watching.numbers import spelled
 from replab.search.allowance import Allowance
+from replab.search.budget import planned_ahead
 from replab.search.choice import best
 from replab.search.engines.base import Workers
-from replab.search.halving import winner
 from replab.search.hire import ALONE, at_most, hire
+from replab.search.rounds import winner
 from replab.search.trials import search
 from replab.search.work import Work
 from replab.settings.recipe import Recipe
@@ -71,7 +72,7 @@ def pick_of(trials: list[Trial], recipe: Recipe) -> Trial:
 
 def afford(record: Record, learner: Experiment, cost: Cost, left: float) -> Allowance:
     """What the budget pays for, decided when the search begins and kept: a resumed run goes by the same."""
-    if left == math.inf or learner.recipe.epochs_at_10k is not None:  # or planned before the start: budget.py
+    if left == math.inf or planned_ahead(learner.recipe):
         return Allowance()
     if not record.has("allowance.json"):
         costs = (cost.epoch_seconds, cost.trial_epoch_seconds, learner.recipe.last_epoch)

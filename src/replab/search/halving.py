@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from replab.records.trial import Trial
 from replab.search.ask import Params, quasi_random
+from replab.search.rounds import leaders
 from replab.settings.length import rungs
 from replab.settings.recipe import Recipe
 from replab.settings.searched import searched
@@ -36,12 +37,6 @@ def next_round(recipe: Recipe, finished: Sequence[Trial], centre: float | None) 
     return None
 
 
-def leaders(trials: Sequence[Trial], count: int) -> list[Trial]:
-    """The complete trials of least value, best first; fewer where others failed."""
-    complete = [trial for trial in trials if trial.state == "complete"]
-    return sorted(complete, key=lambda trial: (trial.value or 0.0, trial.number))[:count]
-
-
 def candidates(recipe: Recipe, centre: float | None) -> list[Params]:
     """Of the first round: rates evenly spaced on a logarithmic scale, or quasi-random points of a larger space."""
     space, count = searched(around(recipe, centre)), rungs(recipe)[0].trials
@@ -54,13 +49,3 @@ def candidates(recipe: Recipe, centre: float | None) -> list[Params]:
 def around(recipe: Recipe, centre: float | None) -> Recipe:
     """With the range of rates around the centre, where there is one."""
     return recipe if centre is None else recipe.replace(search={"lr": (centre / SPAN, centre * SPAN)})
-
-
-def winner(recipe: Recipe, trials: Sequence[Trial]) -> list[Trial]:
-    """The complete trials of the last round that has any, best first."""
-    found, before, first = list[Trial](), list[Trial](), 0
-    for place, rung in enumerate(rungs(recipe)):
-        count = len(leaders(before, rung.trials)) if place else rung.trials
-        before = list(trials[first : first + count])
-        found, first = leaders(before, count) or found, first + count
-    return found

@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 from replab.settings.recipe import Recipe
 
+UNSHIFTED = 0.6  # of the usual epochs, for a model that is not shifted where the rule would have shifted the images
+
 
 class Rung(NamedTuple):
     """A round of successive halving."""

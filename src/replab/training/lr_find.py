@@ -12,7 +12,7 @@ from replab.models.adapt.freezing import train_mode
 from replab.training.experiment import Experiment
 from replab.training.loop import train_step
 
-KEEP = 0.9  # of the smoothed loss, per step
+KEEP = 0.9  # of the smoothed loss, per step of a test of 50 or more
 STEPS = 50  # of the test before a run, at most
 FALL = 0.8  # of the loss's whole fall
 
@@ -28,6 +28,11 @@ class Rates:
 def test_steps(training: int) -> int:
     """Of a range test before a training of so many steps: a tenth of them."""
     return max(10, min(STEPS, training // 10))
+
+
+def keep(steps: int) -> float:
+    """Of the smoothed loss, per step: in a short test, whose steps are far apart, a smoothed loss would lag behind."""
+    return KEEP if steps >= STEPS else float(KEEP ** (STEPS / steps))
 
 
 def lr_find(experiment: Experiment, low: float = 1e-6, high: float = 1.0, steps: int = 100) -> Rates:
@@ -47,7 +52,7 @@ def lr_find(experiment: Experiment, low: float = 1e-6, high: float = 1.0, steps:
     rates: list[float] = []
     losses: list[float] = []
     smoothed: list[float] = []
-    running, epoch = 0.0, 0
+    running, epoch, share = 0.0, 0, keep(steps)
     while len(rates) < steps:
         epoch += 1
         for batch in batches.epoch(epoch):
@@ -57,10 +62,10 @@ def lr_find(experiment: Experiment, low: float = 1e-6, high: float = 1.0, steps:
                     group["lr"] = rate * group.get("share", 1.0)
             logs = train_step(experiment, model, batch, optimizers, recipe, 0, 1)
             loss = float(logs["loss"].mean())
-            running = KEEP * running + (1 - KEEP) * loss
+            running = share * running + (1 - share) * loss
             rates.append(rate)
             losses.append(loss)
-            smoothed.append(running / (1 - KEEP ** len(rates)))
+            smoothed.append(running / (1 - share ** len(rates)))
             if len(rates) == steps or not math.isfinite(loss) or smoothed[-1] > 4 * min(smoothed):
                 return Rates(rates, losses, smoothed, suggest(rates, smoothed))
     raise AssertionError("unreachable: the loop returns at its last step")

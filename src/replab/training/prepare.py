@@ -28,7 +28,7 @@ from replab.models.adapt import heads
 from replab.models.pretrained import backbones, weights
 from replab.models.trust import Trust, allowed, allowed_parts
 from replab.records.record import Record
-from replab.settings.length import epochs_for
+from replab.settings.length import UNSHIFTED, epochs_for
 from replab.settings.own_parts import without_own_parts
 from replab.settings.recipe import Recipe
 from replab.settings.rules import AUTO, STRONG
@@ -40,7 +40,6 @@ from replab.training.resizing import resized
 from replab.training.try_parts import try_parts
 
 MOST_THREADS = 1024
-UNSHIFTED = 0.6  # of the usual epochs, where the rule would have shifted the images
 
 
 def prepare(

@@ -1,5 +1,7 @@
 """A budget fixes epochs, search and augmentation before the start; the clock is late by a twentieth or one epoch."""
 
+import itertools
+
 import pytest
 
 from replab import api, pipeline
@@ -41,6 +43,29 @@ def test_too_little_for_one_epoch_is_refused():
         planned(1)
 
 
+@pytest.mark.parametrize("given", [{"epochs": 2000}, {"epochs": 2000, "stop_after": 1500}])
+def test_given_epochs_are_cut_to_what_is_paid_for_and_never_exceeded(given):
+    asked = STANDARD.replace(**given, epochs_at_10k=None)
+    cut, ample = planned(60, asked), fit(asked.replace(**dict.fromkeys(given, 3)), COST, IMAGES, TESTED, 900)
+    assert sum(COST.estimate(cut, IMAGES, TESTED)) <= 60
+    assert cut.search.method == "range-test"  # six trials would have taken most of it
+    assert cut.augment == asked.augment
+    assert 1 < cut.last_epoch < asked.last_epoch
+    assert cut.epochs == (2000 if "stop_after" in given else cut.last_epoch)
+    assert (ample.last_epoch, ample.search.method) == (3, "halving")
+    with pytest.raises(RecipeError, match="too short for one epoch"):
+        planned(1, asked)
+
+
+def test_given_epochs_bound_the_search_of_a_run_too(tmp_path):
+    """The clock of the plan is the cost alone: two thousand epochs would be searched in trials of 100 and 200."""
+    run = api.run("mlp", protocol="standard", budget=2, epochs=20_000, limit=120, params={"widths": [8]},
+                  runs=tmp_path, events=Events(heard := Heard()))  # fmt: skip
+    assert run.recipe.epochs < 20_000
+    assert any("where 20000 were asked for" in text for text in heard.texts)
+    assert f"{run.chosen.epochs} (given, within the budget)" in (run.folder / "report.md").read_text()
+
+
 @pytest.mark.parametrize("slower", [0.8, 1.0, 1.04, 1.3, 5.0])
 @pytest.mark.parametrize("epoch", [1.0, 30.0, 90.0])
 def test_the_clock_ends_a_training_late_by_a_twentieth_or_one_epoch(monkeypatch, tmp_path, slower, epoch):
@@ -57,6 +82,16 @@ def test_the_clock_ends_a_training_late_by_a_twentieth_or_one_epoch(monkeypatch,
             break
     assert now[0] <= max(1.05 * budget, budget + epoch * slower) + 1e-9
     assert epochs == int(budget / epoch) or now[0] >= budget
+
+
+def test_a_run_that_is_slower_than_planned_is_ended_by_the_clock(monkeypatch, tmp_path):
+    """A made-up clock again, of a whole run: forty seconds pass from one look at it to the next."""
+    ticks = itertools.count(step=40.0)
+    monkeypatch.setattr(pipeline, "perf_counter", lambda: next(ticks))
+    run = api.run("mlp", protocol="standard", budget=100, lr=1e-3, epochs=9, limit=60, params={"widths": [4]},
+                  runs=tmp_path, events=Events())  # fmt: skip
+    assert len(run.epochs) == 2  # one look before the training, at 40 seconds; then 80 and 120
+    assert "the budget ended the training after 2 of 9 epochs" in (run.folder / "report.md").read_text()
 
 
 class Folder:

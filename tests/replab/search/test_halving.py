@@ -7,8 +7,9 @@ import pytest
 from replab.records.trial import Trial
 from replab.search.engines.base import Job
 from replab.search.engines.in_process import InProcess
-from replab.search.halving import SPAN, candidates, next_round, winner
+from replab.search.halving import SPAN, candidates, next_round
 from replab.search.one_trial import Trials, one_trial
+from replab.search.rounds import rounds, winner
 from replab.search.trials import search
 from replab.settings.length import epochs_for, rungs
 from replab.settings.recipe import Recipe
@@ -63,6 +64,8 @@ def test_the_better_half_goes_on_and_failed_trials_do_not():
     assert (
         winner(RECIPE, first + second + third)[0].number == 13
     )  # of the longest, though shorter ones had a lower loss
+    assert rounds(RECIPE, first + second + third) == [first, second, third]
+    assert rounds(RECIPE, first[:3]) == [first[:3]]
     few = [trial(0, 1e-3, [1.0, 1.0]), *(trial(n, 1.0, [], "failed") for n in range(1, 8))]
     assert next_round(RECIPE, few, 1e-3).params == [{"lr": 1e-3}]
 

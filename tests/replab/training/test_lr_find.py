@@ -6,7 +6,7 @@ import torch
 
 from replab.settings.recipe import Recipe
 from replab.training import prepare as setup
-from replab.training.lr_find import lr_find, suggest
+from replab.training.lr_find import KEEP, Rates, keep, lr_find, one_cycle_peak, suggest
 
 
 @pytest.fixture(scope="module")
@@ -32,6 +32,21 @@ def test_known_curves():
     curve = [1 / (1 + np.exp(3 * np.log(r / falls_at))) for r in rates]
     assert suggest(rates, curve) == pytest.approx(falls_at, rel=0.3)
     assert suggest(rates, [1.0 + i for i in range(61)]) is None
+
+
+def test_the_peak_of_one_cycle_is_where_four_fifths_of_the_fall_are_made():
+    rates = list(np.geomspace(1e-5, 1, 51))
+    falls = [2.0 - max(0.0, min(1.0, (place - 10) / 20)) for place in range(51)]  # from 2 to 1, evenly, then flat
+    found = one_cycle_peak(Rates(rates, falls, falls, suggestion=1e-3))
+    assert found == rates[26]  # 10 + 0.8 · 20
+    spoilt = [*falls[:45], 0.99, *falls[46:]]  # one lucky batch at a large rate
+    assert one_cycle_peak(Rates(rates, spoilt, spoilt, suggestion=1e-3)) == rates[27]
+    assert one_cycle_peak(Rates(rates, falls[::-1], falls[::-1], suggestion=None)) is None
+
+
+def test_a_short_test_is_smoothed_over_the_same_part_of_its_rates():
+    assert keep(50) == keep(100) == KEEP
+    assert keep(10) ** 10 == pytest.approx(KEEP**50)
 
 
 def test_it_leaves_no_trace(in_tmp, replab):
