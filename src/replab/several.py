@@ -23,7 +23,7 @@ from replab.api import Model
 from replab.data.source import LIVE
 from replab.errors import ModelError, ReplabError, RunError
 from replab.records.events import Event, Events
-from replab.records.record import Record, runs_folder
+from replab.records.record import Record, own_folder, runs_folder
 from replab.records.terminal import watchers
 from replab.runs.compare import RunList
 from replab.runs.run import Run
@@ -70,6 +70,8 @@ def run_each(
     **shared: Any,
 ) -> list[Run]:
     """One run with each of these settings. What is wrong with the last is said before the first begins."""
+    from replab.training.ddp.lead import under_torchrun
+
     each = list(each)
     crew = workers if isinstance(workers, Workers) else Workers.asked(workers)
     told = events or Events(*watchers(quiet))
@@ -80,7 +82,9 @@ def run_each(
         hindrance = hindrance or obstacle(experiment)
         needs.append(needed(experiment, crew, len(each)))
         device = experiment.device
-    together = crew_for(crew, needs, hindrance if ddp is None else "--ddp uses them", device, told)
+    if ddp is not None or under_torchrun() > 1:
+        hindrance = "--ddp uses them"
+    together = crew_for(crew, needs, hindrance, device, told)
     if together is None:
         how: dict[str, Any] = {"quiet": quiet, "events": events, "track": track, "workers": crew, "ddp": ddp}
         return [api.run(**own, **shared, **how, checkpoint_every=checkpoint_every) for own in each]
@@ -204,7 +208,7 @@ class Runs:
 
         torch.set_num_threads(self.threads)  # of this thread: a cluster may have made the work in another
         here, note, events = self.notes.is_dir(), self.notes / str(job["number"]), events.inside(job=job["label"])
-        begun = job["resume"] or (note.read_text(encoding="utf-8") if note.is_file() else None)
+        begun = (job["resume"] if here else None) or (note.read_text(encoding="utf-8") if note.is_file() else None)
         with contextlib.ExitStack() as stack:
             runs = self.runs if here else Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="replab-runs-")))
             if here:
@@ -228,7 +232,7 @@ class Runs:
             return ReplabError(values["error"])
         if "folder" in values:
             return Run(Record(Path(values["folder"])))
-        folder = self.runs / values["id"]
+        folder = own_folder(self.runs, values["id"])  # two nodes may have given their runs the same name
         for name, content in values["files"].items():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_bytes(content)

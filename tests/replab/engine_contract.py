@@ -21,15 +21,18 @@ if "pytest" not in sys.modules:  # nobody reads the reports of a worker's runs
     report.write = lambda *args: None
 
 class Deadly(nn.Module):
-    # files of the folder $DEADLY say what happens: `slow`, or `kill-…` and `huge-…`, once each
+    # files of the folder $DEADLY say what happens: `kill-…` and `huge-…`, once each; `hold`, as long as it is there
     def forward(self, x):
-        orders = os.listdir(os.environ["DEADLY"]) if self.training and "DEADLY" in os.environ else []
-        if "slow" in orders:
-            time.sleep(0.1)
+        folder = os.environ.get("DEADLY")
+        orders = os.listdir(folder) if folder and self.training else []
+        if "hold" in orders and torch.is_grad_enabled():
+            open(os.path.join(folder, f"held-{os.getpid()}"), "w").close()
+            while os.path.exists(os.path.join(folder, "hold")):
+                time.sleep(0.02)
         for order in sorted(orders) if torch.is_grad_enabled() else []:
-            if order != "slow":
+            if order.startswith(("kill", "huge")):
                 try:
-                    os.remove(os.path.join(os.environ["DEADLY"], order))
+                    os.remove(os.path.join(folder, order))
                 except FileNotFoundError:  # another worker was faster
                     continue
                 if order.startswith("huge"):

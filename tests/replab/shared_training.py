@@ -21,6 +21,7 @@ SETTINGS = {"limit": 103, "batch_size": 20, "epochs": 2, "lr": 1e-3, "quiet": Tr
 CASES = {
     "classifier": ("mlp", {"params": {"widths": [8]}, "epochs": 3}),
     "again": ("mlp", {"params": {"widths": [8]}, "epochs": 3}),
+    "pieces": ("mlp", {"params": {"widths": [8]}, "batch_size": 7, "accumulate": 4, "epochs": 1}),  # of 3 and 4 images
     "norm": ("resnet8", {"epochs": 1, "limit": 60}),
     "vae": ("vae", {"params": {"latent": 4}}),
     "gan": ("dcgan", {"params": {"latent": 4, "width": 4}}),

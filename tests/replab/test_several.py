@@ -92,7 +92,7 @@ def test_seeds_side_by_side_are_the_same_bytes_and_a_killed_worker_changes_nothi
 def test_what_a_command_makes_side_by_side_is_the_same_bytes(words, model, replab, in_tmp):
     recipe, made = in_tmp / "recipe.toml", []
     recipe.write_text(Recipe(model=model).replace(**SETTINGS).to_toml())
-    for workers in (1, 2):
+    for workers in (1, 4 if words.startswith("compare") else 2):  # with four, each run has a search of two workers
         runs = in_tmp / f"runs{workers}"
         words = words.replace("MODEL", model).replace("WIDE", model.replace(":build", ":wide"))
         code, out, err = replab(*words.split(), "--recipe", recipe, "--runs", runs, "--workers", workers)
@@ -107,7 +107,9 @@ def test_where_the_folder_cannot_be_seen_the_files_are_sent_back(model, one_by_o
     far = several.Runs(tmp_path / "runs", tmp_path / "runs" / "unseen", 1, "cpu")
     sent = far.do(several.Job(0, "one", recipe.to_toml()).to_dict(), Events())
     assert not (tmp_path / "runs").exists()
-    assert hashes([far.result(sent)]) == one_by_one[:1]
+    found = [far.result(sent), far.result(sent)]  # of two nodes, which may name their runs alike
+    assert hashes(found) == one_by_one[:1] * 2
+    assert found[0].folder != found[1].folder
     spoilt = recipe.replace(data="/nowhere/images").to_toml()
     sent = far.do(several.Job(0, "elsewhere", spoilt).to_dict(), Events())
     assert sent["error"].startswith("elsewhere: no folder or zip of images at /nowhere/images")
@@ -218,3 +220,16 @@ def test_how_many_runs_fit(monkeypatch):
     with pytest.raises(RunError, match=r"^--workers 5 needs about 5.0 GiB, more than is free: 3 fit; --workers 3$"):
         crew(5)
     assert lines[0] == "runs: 3 of 6 side by side, each on 2 threads, as it would be alone"
+
+
+def test_runs_that_torchrun_shares_follow_one_another(tmp_path, monkeypatch):
+    """Its processes train each run together: none is left for runs beside it."""
+    made = []
+    monkeypatch.setattr(several.api, "run", lambda **settings: made.append(settings["model"]))
+    for name, value in {"RANK": "0", "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "1"}.items():
+        monkeypatch.setenv(name, value)
+    several.run_each([{"model": "mlp"}, {"model": "conv1"}], limit=40, workers=2, quiet=True, runs=tmp_path)
+    assert made == ["mlp", "conv1"]
+    monkeypatch.setenv("WORLD_SIZE", "two")
+    with pytest.raises(RunError, match="WORLD_SIZE must be a number of processes, got 'two'; unset it"):
+        several.run_each([{"model": "mlp"}], limit=40, quiet=True, runs=tmp_path)

@@ -112,7 +112,7 @@ def resume(
 
 def followed() -> bool:
     """Under torchrun every process is given this command: the first one runs it, and the others share its training."""
-    if int(os.environ.get("WORLD_SIZE", 1)) == 1:
+    if os.environ.get("WORLD_SIZE", "1") == "1":
         return False
     from replab.training.ddp.follow import follow, follows
     from replab.training.ddp.lead import end_followers

@@ -51,7 +51,7 @@ class Record(RunFolder):
         try:
             runs.mkdir(parents=True, exist_ok=True)
             sweep(runs)
-            folder = _own_folder(runs, name)
+            folder = own_folder(runs, name)
         except OSError as error:
             raise RunError(
                 f"cannot write runs to {runs}: {error.strerror or error}; --runs FOLDER names another"
@@ -189,12 +189,12 @@ def _is_stillborn(folder: Path) -> bool:
     return all(name in FIRST or name.endswith(files.TEMPORARY) for name in names)
 
 
-def _own_folder(runs: Path, name: str) -> Path:
-    """mkdir is atomic: of two runs that start at once, one gets the next number."""
+def own_folder(runs: Path, name: str) -> Path:
+    """A new one. mkdir is atomic: of two runs that start at once, one gets the next number."""
     for attempt in itertools.count(1):
         folder = runs / (name if attempt == 1 else f"{name}-{attempt}")
         with contextlib.suppress(FileExistsError):
-            folder.mkdir()
+            folder.mkdir(parents=True)
             return folder
     raise AssertionError
 

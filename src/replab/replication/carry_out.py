@@ -42,6 +42,7 @@ def one_by_one(
     fast: bool,
     renew: bool,
     events: Events,
+    workers: Workers,
 ) -> Iterator[tuple[Job, Run | ReplabError]]:
     """Those that the budget has time for. What a row took is remembered in `seconds` for its next seed."""
     for job in jobs:
@@ -55,7 +56,8 @@ def one_by_one(
         events.message(f"\n{_name(job)}")
         begun = perf_counter()
         try:
-            run: Run | ReplabError = _carry_out(job.recipe.fast() if fast else job.recipe, runs, renew, events)
+            recipe = job.recipe.fast() if fast else job.recipe
+            run: Run | ReplabError = _carry_out(recipe, runs, renew, events, workers)
             seconds[key] = perf_counter() - begun
         except ReplabError as error:
             run = error
@@ -106,16 +108,16 @@ def _name(job: Job) -> str:
     return f"{job.row.id} ({job.way}, seed {job.recipe.seed})"
 
 
-def _carry_out(recipe: Recipe, runs: str | Path | None, renew: bool, events: Events) -> Run:
+def _carry_out(recipe: Recipe, runs: str | Path | None, renew: bool, events: Events, workers: Workers) -> Run:
     """The finished run of exactly this recipe: found, resumed or made; made in any case to `renew` it."""
     known = None if renew else _begun(recipe, runs)
     if isinstance(known, Run):
         events.message(f"found finished: {known.id}")
         return known
     if known is None:
-        return api.run(recipe=recipe, runs=runs, events=events)
+        return api.run(recipe=recipe, runs=runs, events=events, workers=workers)
     events.message(f"resuming {known.id}")
-    return api.resume(known.folder, runs=runs, events=events)
+    return api.resume(known.folder, runs=runs, events=events, workers=workers)
 
 
 def _begun(recipe: Recipe, runs: str | Path | None) -> Run | Record | None:

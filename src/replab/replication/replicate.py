@@ -100,7 +100,7 @@ def replicate(
         todo = _by_cost(todo, seconds, left_out, fast, events)
     crew = crew_for(workers, todo, budget, fast, events)
     if crew is None:
-        made = one_by_one(todo, seconds, left_out, budget, started, runs, fast, renew, events)
+        made = one_by_one(todo, seconds, left_out, budget, started, runs, fast, renew, events, workers)
     else:
         made = side_by_side(todo, crew, runs, fast, renew, events)
     for job, run in made:

@@ -17,6 +17,7 @@ from replab.training.cost import Cost, searches
 from replab.training.experiment import Experiment
 
 ALONE = Workers(1, "in-process")
+CGROUP = Path("/sys/fs/cgroup")
 START = 6.0  # seconds until workers, which have torch to import, have begun: what they save must be more
 PRUNED = 0.25  # of the most that trials may take is what they take where those that fall behind are ended
 
@@ -53,15 +54,16 @@ def settle(workers: Workers, experiment: Experiment, cost: Cost, events: Events)
         events.message(f"{asked} is not used: {one_by_one}")
         return ALONE
     halving = recipe.search.method == "halving"
-    found = crew(workers, at_once(recipe), slots(experiment), cost.memory_bytes)
-    if found.engine != "processes" or found.count is None:
+    memory = cost.memory_bytes if experiment.device == "cpu" else 0  # each has a GPU of its own, where it fits
+    found = crew(workers, at_once(recipe), slots(experiment), memory)
+    if found.engine == "in-process" or found.count is None:
         return found
     likely = cost.search_seconds * (1.0 if halving or not recipe.search.prune else PRUNED)
-    if wanted is None and likely * (1 - 1 / found.count) <= START:
+    if wanted is None and likely * (1 - 1 / found.count) <= START and found.engine == "processes":
         return ALONE
     each = count(recipe.search.threads, "thread") if recipe.search.threads else "all threads"
-    shared = duration(cost.search_seconds / found.count)
-    events.message(f"workers: {found.count} processes, {each} each; search at most {shared}")
+    shared, where = duration(cost.search_seconds / found.count), "on Ray" if found.engine == "ray" else "processes"
+    events.message(f"workers: {found.count} {where}, {each} each; search at most {shared}")
     return found
 
 
@@ -115,4 +117,14 @@ def fits(each: int) -> int:
     if not meminfo.is_file() or not each:
         return 2**16
     free = next((line.split()[1] for line in meminfo.read_text().splitlines() if line.startswith("MemAvail")), None)
-    return 2**16 if free is None else int(free) * 1024 // each
+    known = [*([int(free) * 1024] if free else []), *allowed_memory(CGROUP)]
+    return min(known) // each if known else 2**16
+
+
+def allowed_memory(folder: Path) -> list[int]:
+    """Bytes left of what a container or a batch system allows; none where it sets no limit."""
+    try:
+        limit, used = ((folder / f"memory.{name}").read_text().strip() for name in ("max", "current"))
+        return [max(0, int(limit) - int(used))]
+    except (OSError, ValueError):  # not Linux, another version of control groups, or "max": no limit
+        return []

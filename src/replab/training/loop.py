@@ -114,7 +114,8 @@ def train_step(
 
     With recipe.accumulate, a batch goes through the model in so many pieces, whose gradients are added up.
     """
-    backend, pieces = learner.backend, sliced(batch, recipe.accumulate)
+    backend = learner.backend
+    pieces = [batch] if recipe.accumulate == 1 else sliced(batch, min(recipe.accumulate, learner.team.pieces(batch)))
     seen: dict[str, list[Any]] = {}
     with backend.autocast(learner.device):
         for place, piece in enumerate(pieces, 1):
@@ -143,10 +144,8 @@ def train_step(
 
 
 def sliced(batch: Any, count: int) -> list[Any]:
-    """A batch as `count` smaller ones, as equal as can be; fewer where it has fewer images."""
-    if count == 1:
-        return [batch]
-    ends = np.linspace(0, len(batch.index), min(count, len(batch.index)) + 1).round().astype(int)
+    """A batch as `count` smaller ones, as equal as can be."""
+    ends = np.linspace(0, len(batch.index), count + 1).round().astype(int)
     return [
         batch._replace(**{key: value[a:b] for key, value in batch._asdict().items() if value is not None})
         for a, b in pairwise(ends)

@@ -24,7 +24,11 @@ def test_pieces_make_the_same_steps(backend):
         assert a == pytest.approx(b, abs=1e-5)
 
 
-def test_the_model_sees_pieces():
+@pytest.mark.parametrize(
+    ("limit", "pieces", "sizes"),
+    [(100, 3, [13, 14, 13, 13, 14, 13, 7, 6, 7]), (42, 5, [8] * 5 + [1] * 2)],  # batches of 40, the last of 20, of 2
+)
+def test_the_model_sees_pieces(limit, pieces, sizes):
     seen = []
 
     def spy(image):
@@ -32,17 +36,18 @@ def test_the_model_sees_pieces():
         model.register_forward_hook(lambda module, args, output: seen.append(len(args[0])) if module.training else None)
         return model
 
-    ready = api.prepare(spy, accumulate=3, **{**SMALL, "params": {}})
+    ready = api.prepare(spy, accumulate=pieces, **{**SMALL, "params": {}, "limit": limit})
     seen.clear()
     next(iter(ready.fit(ready.model())))
-    assert seen == [13, 14, 13, 13, 14, 13, 7, 6, 7]  # batches of 40, 40 and 20
+    assert seen == sizes
 
 
-def test_few_images_make_few_pieces():
+def test_a_batch_is_cut_as_evenly_as_can_be():
     from replab.data.batches import Batch
 
-    batch = Batch(torch.zeros(2, 1), torch.zeros(2), torch.arange(2))
-    assert [len(piece.index) for piece in sliced(batch, 5)] == [1, 1]
+    batch = Batch(torch.zeros(5, 1), torch.zeros(5), torch.arange(5))
+    assert [len(piece.index) for piece in sliced(batch, 5)] == [1] * 5
+    assert [len(piece.index) for piece in sliced(batch, 3)] == [2, 1, 2]
 
 
 def test_refused():

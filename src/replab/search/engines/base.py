@@ -41,6 +41,10 @@ class Workers:
         text = str(count).strip()
         if text != "auto" and not (text.isdecimal() and int(text) > 0):
             raise RecipeError(f"--workers must be auto or a whole number of at least 1, got {count!r}; leave it out")
+        if engine_name == "in-process" and text not in ("auto", "1"):
+            raise RecipeError(
+                f"--engine in-process runs one after another, got --workers {text}; leave one of them out"
+            )
         if engine_name == "ray" and importlib.util.find_spec("ray") is None:
             raise RunError("--engine ray needs Ray, which is not installed; pip install 'replab[ray]'")
         if address is not None and engine_name != "ray":

@@ -20,14 +20,14 @@ from replab.errors import RunError
 from replab.files import reason
 from replab.records.events import Events
 from replab.search.engines.base import ATTEMPTS, Done, Numbered, Work, Workers, engine, lost
-from replab.search.engines.worker import OUT_OF_MEMORY
+from replab.search.engines.worker import FOLDER, OUT_OF_MEMORY
 from replab.settings.recipe import Recipe
 from replab.settings.searched import at_once
 
 
 @engine
 def processes(work: Work, count: int, address: str | None = None) -> Processes:
-    folder = tempfile.TemporaryDirectory(prefix="replab-search-")
+    folder = tempfile.TemporaryDirectory(prefix=FOLDER)
     try:
         return Processes(work, count, folder)
     except OSError as error:
@@ -41,6 +41,7 @@ def processes(work: Work, count: int, address: str | None = None) -> Processes:
 
 PAUSE = 0.5  # seconds between two looks at whether the program is to end
 WORDS = {OUT_OF_MEMORY: "out of memory"}  # exit code → why
+TORCHRUN = {"RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT"}  # a worker is no part of that team
 Inbox = queue.Queue[tuple["Worker", "dict[str, Any] | None"]]
 
 
@@ -49,12 +50,14 @@ class Worker:
 
     def __init__(self, place: int, environment: dict[str, str], inbox: Inbox):
         self.place, self.environment, self.inbox = place, environment, inbox
+        own = {key: value for key, value in os.environ.items() if key not in TORCHRUN}
         self.process = subprocess.Popen(
             [sys.executable, "-m", "replab.search.engines.worker"],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8",
-            env={**os.environ, **environment}, start_new_session=True,  # Ctrl-C is the coordinator's
+            env={**own, **environment}, start_new_session=True,  # Ctrl-C is the coordinator's
         )  # fmt: skip
-        threading.Thread(target=self._listen, daemon=True).start()
+        self.listener = threading.Thread(target=self._listen, daemon=True)
+        self.listener.start()
 
     def send(self, message: dict[str, Any]) -> None:
         assert self.process.stdin is not None
@@ -94,7 +97,13 @@ class Processes:
         self.work, self.count, self.folder = work, count, folder
         self.sent = work.describe(Path(folder.name))
         self.inbox: Inbox = queue.Queue()
-        self.workers = {place: self._start(place) for place in range(count)}
+        self.workers: dict[int, Worker] = {}
+        try:
+            for place in range(count):
+                self.workers[place] = self._start(place)
+        except OSError:
+            self.close()
+            raise
 
     def _start(self, place: int) -> Worker:
         environment = variables(self.work.threads, self.work.device, place, self.count)
@@ -137,7 +146,7 @@ class Processes:
                 what = running[place].label if place in running else "a job"
                 raise RunError(f"{what} could not be run: {message['refused']}")
             elif "event" in message:
-                events.tell(message["event"], worker=place, **message["facts"])
+                events.tell(message["event"], **{**message["facts"], "worker": place})  # a run has workers of its own
             else:
                 number = running.pop(place).number
                 yield Done(number, self.work.result(message["result"]), message["seconds"], worker.where)
@@ -150,6 +159,9 @@ class Processes:
                 interruption.heed()
                 return said
             interruption.heed()
+            for worker in self.workers.values():  # one may have ended just when it was taken over, and said it before
+                if not worker.listener.is_alive() and self.inbox.empty():
+                    return worker, None
 
     def close(self) -> None:
         for worker in self.workers.values():

@@ -19,6 +19,7 @@ from replab.errors import RunError
 from replab.records.events import Events
 from replab.search.engines.address import check_address
 from replab.search.engines.base import ATTEMPTS, Done, Numbered, Work, engine, lost, out_of_memory
+from replab.search.engines.worker import FOLDER
 from replab.settings.words import count as count_of
 
 PAUSE = 0.5  # seconds between two looks at what workers tell
@@ -44,24 +45,29 @@ class Actor:
         torch.set_num_threads(sent["threads"])  # Ray sets OMP_NUM_THREADS=1, whatever a job is to run on
         from replab.search.engines.base import received
 
-        self.folder = tempfile.TemporaryDirectory(prefix="replab-search-")
+        self.folder = tempfile.TemporaryDirectory(prefix=FOLDER)
         place = Path(self.folder.name)
         for name, content in files.items():
             (place / name).write_bytes(content)
         self.work = received({**sent, "folder": str(place)})
-        self.told: list[dict[str, Any]] = []
+        self.folder.cleanup()  # what is mapped stays; a worker that is killed would leave it
+        self.told: list[dict[str, Any]] = []  # of the job under way
 
     def run(self, job: dict[str, Any]) -> dict[str, Any]:
         from replab.search.engines.worker import Sender
 
         started = perf_counter()
-        result = self.work.do(job, Events(Sender(self.told.append)))
+        result = self.work.do(job, Events(Sender(lambda message: self.told.append(message))))
         where = f"node {socket.gethostname()}, process {os.getpid()}"
-        return {"result": result, "seconds": perf_counter() - started, "where": where, "events": self.told}
+        told, self.told = self.told, []
+        return {"result": result, "seconds": perf_counter() - started, "where": where, "events": told}
 
     def heard(self, first: int) -> list[dict[str, Any]]:
-        """The events from this number on, also while a job is under way."""
+        """The events of a job from this number on, while it is under way."""
         return self.told[first:]
+
+    def versions(self) -> dict[str, str]:
+        return versions()
 
 
 class RayCluster:
@@ -71,8 +77,9 @@ class RayCluster:
         import ray as library
 
         self.library, self.work, self.count, self.actors = library, work, count, dict[int, Any]()
-        self.heard: dict[int, int] = {}  # events of each worker
-        self.begun: dict[int, Any] = {}  # what each answers when it has begun
+        self.heard: dict[int, int] = {}  # events of each worker's job
+        self.there: dict[int, Any] = {}  # what each answers when it has begun, or is still there after a loss
+        self.proven = set[int]()  # workers that have answered once
         self.stillborn = 0  # workers in a row that could not begin
         self.started = not library.is_initialized()
         if self.started:
@@ -80,6 +87,8 @@ class RayCluster:
         self._compare_versions()
         with tempfile.TemporaryDirectory() as folder:
             self.sent = work.describe(Path(folder))
+            if work.device.startswith("cuda:"):
+                self.sent["device"] = "cuda"  # the one GPU that Ray lets a worker see
             files = {path.name: path.read_bytes() for path in Path(folder).iterdir()}
         self.files = library.put(files)  # once, into the object store
         gpus = 1 if work.device.startswith("cuda") else 0
@@ -89,8 +98,18 @@ class RayCluster:
         self.kind = remote(**needs, max_restarts=0, max_concurrency=2)(Actor)  # it answers while it works
 
     def _compare_versions(self) -> None:
-        here, there = versions(), self.library.get(self.library.remote(num_cpus=0)(versions).remote())
-        if here != there:
+        """With one node, at once; each worker says its own when it begins."""
+        task = self.library.remote(num_cpus=0)(versions)
+        try:
+            self._check(self.library.get(task.remote()))
+        except self.library.exceptions.RayError as error:
+            self.close()
+            raise RunError(
+                f"the cluster cannot run replab ({last_line(error)}); install the same versions on its nodes"
+            ) from None
+
+    def _check(self, there: dict[str, str]) -> None:
+        if there != (here := versions()):
             self.close()
             words = [", ".join(f"{name} {version}" for name, version in side.items()) for side in (there, here)]
             raise RunError(f"the cluster has {words[0]}, and this machine {words[1]}; install the same on both")
@@ -105,15 +124,17 @@ class RayCluster:
             for place in sorted(begun, key=lambda place: not begun[place])[: len(jobs)]:
                 if begun[place]:
                     job = jobs.popleft()
+                    self.heard[place] = 0
                     running[self.actors[place].run.remote(job.to_dict())] = (place, job)
                 elif place not in self.actors:
                     self._start(place)
             busy = {place for place, _ in running.values()}
-            starting = [answer for place, answer in self.begun.items() if jobs and place not in busy]
+            starting = [answer for place, answer in self.there.items() if jobs and place not in busy]
             ended, _ = self.library.wait([*running, *starting], num_returns=1, timeout=PAUSE)
             for place in busy:
                 self._listen(place, asked, events)
             interruption.heed()
+            waiting = perf_counter() if running else waiting
             if not running and perf_counter() - waiting > PATIENCE:
                 waiting = math.inf  # said once
                 events.message(
@@ -132,6 +153,7 @@ class RayCluster:
                     text = " ".join(str(error.cause).split())[:300]
                     raise RunError(f"{job.label} could not be run: {text}") from None
                 self._dismiss(place)
+                self._ask_again(set(self.actors) - {place for place, _ in running.values()})
                 losses[job.number] += 1
                 if losses[job.number] >= ATTEMPTS:
                     raise lost(job, ATTEMPTS, "Ray says its actor died") from None
@@ -142,29 +164,37 @@ class RayCluster:
             yield Done(job.number, self.work.result(answer["result"]), answer["seconds"], answer["where"])
 
     def _start(self, place: int) -> None:
-        self.actors[place], self.heard[place] = self.kind.remote(self.files, self.sent), 0
-        self.begun[place] = self.actors[place].heard.remote(0)
+        self.actors[place] = self.kind.remote(self.files, self.sent)
+        self.there[place] = self.actors[place].versions.remote()
 
     def _dismiss(self, place: int) -> None:
         self.library.kill(self.actors.pop(place))
-        del self.begun[place]
+        del self.there[place]
+        self.proven.discard(place)
+
+    def _ask_again(self, places: set[int]) -> None:
+        """When a worker is lost, perhaps with its node: those that wait take no job before they have answered anew."""
+        for place in places:
+            self.there[place] = self.actors[place].versions.remote()
 
     def _has_begun(self, place: int) -> bool:
         """Only then is it given a job: one for which the cluster has no room may never begin.
 
         One that could not begin, perhaps because its node was just lost, takes no job with it: another is started.
         """
-        if place not in self.actors or not self.library.wait([self.begun[place]], timeout=0)[0]:
+        if place not in self.actors or not self.library.wait([self.there[place]], timeout=0)[0]:
             return False
         try:
-            self.library.get(self.begun[place])
+            self._check(self.library.get(self.there[place]))
         except self.library.exceptions.RayError as error:
+            self.stillborn += place not in self.proven
             self._dismiss(place)
-            self.stillborn += 1
             if self.stillborn >= ATTEMPTS * self.count:
-                text = str(error).strip().splitlines()[-1][:300]  # of a traceback, where there is one
-                raise RunError(f"no worker could begin on the cluster (tried {self.stillborn} times): {text}") from None
+                raise RunError(
+                    f"no worker could begin on the cluster (tried {self.stillborn} times): {last_line(error)}"
+                ) from None
             return False
+        self.proven.add(place)
         self.stillborn = 0
         return True
 
@@ -179,7 +209,7 @@ class RayCluster:
     def _tell(self, place: int, messages: list[dict[str, Any]], events: Events) -> None:
         self.heard[place] += len(messages)
         for message in messages:
-            events.tell(message["event"], worker=place, **message["facts"])
+            events.tell(message["event"], **{**message["facts"], "worker": place})
 
     def close(self) -> None:
         for actor in self.actors.values():
@@ -187,6 +217,11 @@ class RayCluster:
         self.actors.clear()
         if self.started and self.library.is_initialized():
             self.library.shutdown()
+
+
+def last_line(error: Exception) -> str:
+    """Of a traceback, where there is one."""
+    return (str(error).strip().splitlines() or [type(error).__name__])[-1][:300]
 
 
 def connect(address: str | None) -> None:

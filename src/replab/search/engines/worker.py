@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import queue
+import shutil
 import sys
 import threading
 from collections.abc import Callable
@@ -19,6 +20,7 @@ from replab.errors import ReplabError
 from replab.records.events import Event, Events
 
 OUT_OF_MEMORY = 12  # the exit code of a worker that was refused memory
+FOLDER = "replab-search-"  # what the name of a folder with the work's images begins with
 
 
 class Sender:
@@ -73,8 +75,12 @@ def serve(receive: Callable[[], Any], send: Callable[[dict[str, Any]], None]) ->
 
 
 def _listen(stdin: TextIO, lines: queue.Queue[str]) -> None:
+    folder = ""
     for line in stdin:
+        folder = folder or str(json.loads(line).get("folder", ""))
         lines.put(line)
+    if os.path.basename(folder).startswith(FOLDER):
+        shutil.rmtree(folder, ignore_errors=True)  # the coordinator was killed, and nobody else will
     os._exit(0)
 
 

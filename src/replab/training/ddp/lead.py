@@ -45,8 +45,12 @@ class Size:
 
 def under_torchrun() -> int:
     """Processes that torchrun, or whoever sets its variables, has started; 1 elsewhere."""
-    started = all(name in os.environ for name in ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"))
-    return int(os.environ["WORLD_SIZE"]) if started else 1
+    if not all(name in os.environ for name in ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")):
+        return 1
+    count = os.environ["WORLD_SIZE"]
+    if not (count.isdecimal() and int(count) > 0):
+        raise RunError(f"WORLD_SIZE must be a number of processes, got {count!r}; unset it, or let torchrun set it")
+    return int(count)
 
 
 def size(asked: int | None, experiment: Experiment) -> Size:

@@ -33,6 +33,7 @@ class Share(Batch):
 
     weight: float
     images: float  # of the batch that this process answers for: a batch that all compute is shared out
+    least: int  # images of the smallest share
 
 
 class Shared:
@@ -53,6 +54,7 @@ class Shared:
             share = Share(*(None if part is None else part[own] for part in batch))
             share.weight = 1.0 if own.stop - own.start == whole else (own.stop - own.start) * self.size / whole
             share.images = share.weight * whole / self.size
+            share.least = whole if own.stop - own.start == whole else whole // self.size
             yield share
 
 
@@ -110,6 +112,9 @@ class Member(Team):
         dist.all_reduce(flat)
         for buffer, mean in zip(moving, flat.div_(self.size).split([b.numel() for b in moving])):
             buffer.copy_(mean.view_as(buffer))
+
+    def pieces(self, batch: Any) -> int:
+        return int(batch.least)
 
     def images(self, batch: Any) -> float:
         return float(batch.images)

@@ -30,6 +30,10 @@ class Team:
         found: Iterator[tuple[str, Any, dict[str, Any]]] = task.losses(model, piece)
         return found
 
+    def pieces(self, batch: Any) -> int:
+        """Into how many a batch can be cut, the same for every process: each piece is a step that all make together."""
+        return len(batch.index)
+
     def images(self, batch: Any) -> float:
         """By how many images a mean over what this process computes of a batch counts."""
         return len(batch.index)

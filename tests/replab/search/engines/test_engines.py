@@ -2,6 +2,7 @@
 
 import json
 import os
+import queue
 import signal
 import socket
 import subprocess
@@ -82,6 +83,25 @@ def test_workers_start_while_the_coordinator_prepares_and_end_if_nobody_takes_th
     assert [len(processes) for processes in begun] == [2, 2, 0, 0]
     assert all(process.poll() is not None for each in begun for process in each)
     assert not processes.waiting
+
+
+def test_a_worker_that_dies_as_it_is_taken_over_is_noticed(work, expected, monkeypatch):
+    """What it says of its end goes to the inbox of before."""
+    made, first = processes.Worker, []
+
+    class Unheard(made):
+        def send(self, message):
+            if not first:
+                first.append(self)
+                self.inbox, kept = queue.Queue(), self.inbox
+                self.process.kill()
+                self.listener.join()
+                self.inbox = kept
+            super().send(message)
+
+    monkeypatch.setattr(processes, "Worker", Unheard)
+    assert trials(work, "processes", JOBS) == expected
+    assert first[0].process.poll() is not None
 
 
 def test_a_worker_that_waits_with_other_threads_or_has_died_is_replaced(work, expected):
@@ -176,8 +196,10 @@ def test_an_ended_coordinator_leaves_no_worker_and_another_number_goes_on(how, m
     recipe.write_text(Recipe(model=model).replace(**SETTINGS).to_toml())
     runs = tmp_path / "runs"
     words = [sys.executable, "-m", "replab", "run", "--recipe", recipe, "--runs", runs, "--workers", "2"]
+    (tmp_path / "temporary").mkdir()
     process = subprocess.Popen(
         list(map(str, words)), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env={**os.environ, "TMPDIR": str(tmp_path / "temporary")},
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )  # fmt: skip
     while process.poll() is None and not list(runs.glob("*/study.jsonl")):
@@ -193,6 +215,7 @@ def test_an_ended_coordinator_leaves_no_worker_and_another_number_goes_on(how, m
             break
         time.sleep(0.01)
     assert not any(map(alive, children))
+    assert not list((tmp_path / "temporary").glob("replab-search-*"))  # with the images
     (folder,) = runs.glob("*")
     workers = 1 if how == signal.SIGKILL else 3
     assert hashes(api.resume(folder, workers=workers, quiet=True).folder) == alone["batches"]
@@ -219,6 +242,8 @@ def alive(pid):
         (("many",), "--workers must be auto"),
         (("2", "proceses"), "no engine named 'proceses'. Did you mean 'processes'?"),
         (("2", "processes", "here:6379"), "--ray-address needs --engine ray"),
+        (("2", "ray", "ray-head"), "--ray-address must be HOST:PORT, got ray-head; for example ray-head:6379"),
+        (("2", "in-process"), "--engine in-process runs one after another, got --workers 2; leave one of them out"),
     ],
 )
 def test_what_cannot_be_is_refused(asked, said):
@@ -227,18 +252,29 @@ def test_what_cannot_be_is_refused(asked, said):
     with pytest.raises(ReplabError) as error:
         Workers.asked(*asked)
     assert said in str(error.value)
-    assert isinstance(error.value, RecipeError) or "engine" in said
+    assert isinstance(error.value, RecipeError) or "engine" in said or "ray" in said
+
+
+def answer(server, content):
+    """To the first who calls."""
+    with server, server.accept()[0] as line:
+        line.sendall(content)
+        line.recv(2**16)
 
 
 def test_ray_is_refused_in_one_line_where_it_cannot_be(tmp_path, monkeypatch):
     with socket.create_server(("127.0.0.1", 0)) as silent, socket.create_server(("127.0.0.1", 0)) as other:
         monkeypatch.setattr(address, "ANSWER", 0.2)
-        threading.Thread(target=lambda: other.accept()[0].sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")).start()
+        threading.Thread(target=lambda: answer(other, b"HTTP/1.1 400 Bad Request\r\n\r\n")).start()
         ports = {
             1: ".*refused",
             silent.getsockname()[1]: "timed out",
             other.getsockname()[1]: "what is there is not Ray",
         }
+        pages = socket.create_server(("127.0.0.1", 0))  # an ordinary server of HTTP/2: its settings, then 404
+        found = [b"\0\0\0\4\0\0\0\0\0", b"\0\0\0\4\1\0\0\0\0", b"\0\0\1\1\5\0\0\0\1\x8d"]
+        threading.Thread(target=lambda: answer(pages, b"".join(found))).start()
+        ports[pages.getsockname()[1]] = "what is there is not Ray"
         for port, why in ports.items():
             where = f"127.0.0.1:{port}"
             with pytest.raises(
@@ -249,6 +285,18 @@ def test_ray_is_refused_in_one_line_where_it_cannot_be(tmp_path, monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(RunError, match=r"pip install 'replab\[ray\]'$"):
         Workers.asked(2, "ray")
+
+
+def test_a_container_may_allow_less_memory_than_the_machine_has(tmp_path, monkeypatch):
+    from replab.search import hire as hiring
+
+    monkeypatch.setattr(hiring, "CGROUP", tmp_path)
+    free = hiring.fits(2**20)
+    for name, text in (("max", "500000000\n"), ("current", "100000000\n")):
+        (tmp_path / f"memory.{name}").write_text(text)
+    assert hiring.fits(2**20) == min(free, 400_000_000 // 2**20) == 381
+    (tmp_path / "memory.max").write_text("max\n")
+    assert hiring.fits(2**20) > 381
 
 
 def test_more_workers_than_memory_has_room_for(work, monkeypatch):

@@ -5,6 +5,8 @@ One cluster and one connection serve all tests of this file, in this order: the 
 
 import importlib.metadata
 import re
+import threading
+import time
 from collections import deque
 from pathlib import Path
 
@@ -26,7 +28,7 @@ from replab.errors import RunError
 from replab.records.events import Events
 from replab.search.engines.base import Workers
 from replab.search.engines.in_process import InProcess
-from replab.search.engines.ray import connect
+from replab.search.engines.ray import Actor, connect
 from replab.search.hire import hire
 
 PAGE = Path(__file__).parents[4] / "docs/scale.md"
@@ -79,6 +81,34 @@ def test_contract(crew, expected):
 
 def test_lost_workers_change_nothing(crew, expected, orders):
     survives_lost_workers(crew, expected, orders)
+
+
+def test_workers_that_were_lost_while_they_waited_take_one_life_of_a_trial_at_most(cluster, work, expected):
+    """As at the end of a search: one trial is left for three workers, whose node is gone."""
+    import ray
+
+    crew = hire(work, Workers(3, "ray"))
+    try:
+        list(crew.run(deque(JOBS), Events()))
+        for actor in crew.actors.values():
+            ray.kill(actor)
+        found = in_order(crew.run(deque(JOBS[:1]), Events(heard := Heard())))
+    finally:
+        crew.close()
+    assert found == expected[:1]
+    assert sum("was lost" in e.facts.get("text", "") for e in heard) <= 1
+
+
+def test_a_worker_keeps_no_copy_of_the_images_on_disk(work, tmp_path, monkeypatch):
+    """It has them mapped; when it is killed nobody could remove the files."""
+    sent = work.describe(tmp_path)
+    files = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    worker = Actor(files, sent)
+    assert not Path(worker.folder.name).exists()
+    first = worker.run(JOBS[0].to_dict())
+    assert [e["event"] for e in first["events"]].count("epoch") == 3
+    assert worker.run(JOBS[0].to_dict())["result"] == first["result"]
+    assert worker.heard(0) == []  # a job's events go with its answer, and are not sent again
 
 
 def test_own_parts_go_along(cluster, model, expected):
@@ -146,13 +176,16 @@ class Interrupted:
             raise KeyboardInterrupt
 
 
-def test_the_same_bytes_of_a_search_that_another_engine_ends(cluster, model, alone, tmp_path):
+@pytest.mark.parametrize("ends", ["in-process", "ray"])
+def test_the_same_bytes_of_a_search_that_is_interrupted(ends, cluster, model, alone, tmp_path):
+    """Begun on Ray, and ended by another engine or by another number of workers: then all of it is Ray's."""
     crew = Workers(4, "ray", cluster.address)
     with pytest.raises(KeyboardInterrupt):
         api.run(model, runs=tmp_path, workers=crew, events=Events(Interrupted()), **SETTINGS)
     (folder,) = tmp_path.iterdir()
     assert (folder / "events.jsonl").read_text().count('"where": "node ') >= 3  # the last one was not written down
-    assert hashes(api.resume(folder, workers=1, quiet=True).folder) == alone[0]
+    other = Workers(2, "ray", cluster.address) if ends == "ray" else 1
+    assert hashes(api.resume(folder, workers=other, quiet=True).folder) == alone[0]
 
 
 def test_the_same_bytes_of_runs_side_by_side(cluster, model, alone, tmp_path):
@@ -175,13 +208,25 @@ def test_the_commands_of_the_page(cluster, replab, in_tmp, monkeypatch):
 
 
 def test_a_lost_node_changes_nothing(cluster, crew, expected, orders):
-    """The node that runs the trials is removed when the first has ended, and the last has just begun."""
-    (orders / "slow").touch()
+    """The node is removed while two trials run on it. Another is there by then, and takes all three."""
     (doomed,) = [node for node in cluster.list_all_nodes() if node is not cluster.head_node]
-    results = crew.run(deque(JOBS), Events(heard := Heard()))
-    first = next(results)
-    cluster.remove_node(doomed, allow_graceful=False)
     cluster.add_node(num_cpus=6)
-    (orders / "slow").unlink()
-    assert in_order([first, *results]) == expected
-    assert any("was lost" in e.facts.get("text", "") for e in heard)
+    (orders / "hold").touch()
+
+    def lose():
+        try:
+            while len(held := sorted(orders.glob("held-*"))) < 2:
+                time.sleep(0.05)
+            cluster.remove_node(doomed, allow_graceful=False)
+            while any(Path("/proc", file.name.partition("-")[2]).exists() for file in held):  # they end with their node
+                time.sleep(0.05)
+        finally:
+            (orders / "hold").unlink()
+
+    losing = threading.Thread(target=lose)
+    losing.start()
+    found = in_order(crew.run(deque(JOBS), Events(heard := Heard())))
+    losing.join()
+    said = [e.facts["text"] for e in heard if "was lost" in e.facts.get("text", "")]
+    assert found == expected
+    assert sorted(said) == [f"worker {n} was lost; trial {n} is run again" for n in (1, 2)], said

@@ -38,7 +38,9 @@ def seen(tmp_path_factory):
 
 @pytest.mark.parametrize("name", shared_training.CASES)
 def test_all_processes_have_the_same_weights_after_every_step(name, seen):
-    steps = {"classifier": 18, "again": 18, "norm": 3, "codes": 6}.get(name, 12)  # 103 images are 6 batches
+    steps = {"classifier": 18, "again": 18, "norm": 3, "codes": 6, "pieces": 44}.get(
+        name, 12
+    )  # 103 images are 6 batches
     assert seen[name]["alike"] == [True] * steps
 
 
