@@ -25,15 +25,20 @@ T95 = {2: 12.71, 3: 4.30, 4: 3.18, 5: 2.78}  # Student's t for a two-sided 95 % 
 
 
 def printed(python: str, script: str, *words: str) -> dict[str, float]:
-    """The line of JSON that a side prints."""
+    """The line of JSON that a side prints, and the seconds of its whole process: imports and reading too."""
+    began = time.perf_counter()
     done = subprocess.run([python, str(HERE / script), *words], capture_output=True, text=True)
+    whole = time.perf_counter() - began
     if done.returncode:
         raise SystemExit(f"peers: {' '.join(words)} failed:\n{done.stderr[-2000:]}")
-    return dict(json.loads(done.stdout.splitlines()[-1]))
+    return {**json.loads(done.stdout.splitlines()[-1]), "whole": whole}
 
 
 def ours(given: argparse.Namespace, protocol: str, seed: int, folder: str) -> dict[str, float]:
-    """A whole run, start and report included; `seconds` are those of search, training and evaluation, as the peers'."""
+    """A whole run; `seconds` are those of search, training and evaluation, as the peers', and `whole` of the command.
+
+    `search` is what search and training take together, as a multiple of the training.
+    """
     from replab import load_run
 
     words = ["run", given.model, "--data", given.data, "--per-class", str(given.per_class), "--protocol", protocol]
@@ -44,7 +49,9 @@ def ours(given: argparse.Namespace, protocol: str, seed: int, folder: str) -> di
     )
     whole = time.perf_counter() - began
     run = load_run("latest", folder)
-    return {"seconds": sum(run.seconds.values()), "whole": whole, "accuracy": run.metrics["accuracy"]}
+    seconds = run.seconds
+    search = 1 + seconds.get("search", 0.0) / seconds["train"]
+    return {"seconds": sum(seconds.values()), "whole": whole, "search": search, "accuracy": run.metrics["accuracy"]}
 
 
 def main() -> None:
@@ -93,9 +100,9 @@ def main() -> None:
                 for name in ("bare", "lightning", "fastai", "skorch"):
                     show(sides, f"one epoch: {name}", seed, peer("epoch", name))
     print(f"\n{given.model}, {10 * given.per_class:,} images of {given.data}, {len(seeds)} seed(s):")
-    print("median of the seconds, mean accuracy with its 95 % interval over seeds")
+    print("median of the seconds, and of those of the whole command; mean accuracy with its 95 % interval over seeds")
     for name, each in sides.items():
-        parts = [f"{median(one['seconds'] for one in each):7.1f} s"]
+        parts = [f"{median(one[key] for one in each):7.1f} s" for key in ("seconds", "whole")]
         parts += [accuracy([one["accuracy"] for one in each])] if "accuracy" in each[0] else []
         print(f"  {name:32} {'   '.join(parts)}")
 
