@@ -40,7 +40,7 @@ CHECKPOINT_EVERY = 600.0  # seconds of an epoch that an interruption may cost
 class Clock:
     """Seconds spent on a run, in this process and before it was interrupted; the budget is over both.
 
-    The allowance decides trials and epochs. The clock ends a training only where its cost was badly measured.
+    The allowance decides trials and epochs. The clock ends a search or a training only where it was badly measured.
     """
 
     def __init__(self, record: Record, budget: float | None):
@@ -90,7 +90,7 @@ def _stages(
     clock = Clock(record, experiment.recipe.budget)
     learner = experiment.learner(events)
     compute_features(record, learner, experiment, events)
-    recipe = choose(record, learner, cost, clock.left(), events, workers)
+    recipe = choose(record, learner, cost, clock.left, events, workers)
     train(record, learner, recipe, clock, events, checkpoint_every)
     evaluate_trained(record, experiment, learner, recipe, events)
     report.write(record)

@@ -94,6 +94,17 @@ def test_a_run_that_is_slower_than_planned_is_ended_by_the_clock(monkeypatch, tm
     assert "the budget ended the training after 2 of 9 epochs" in (run.folder / "report.md").read_text()
 
 
+def test_a_search_that_is_slower_than_planned_is_ended_by_the_clock(monkeypatch, tmp_path):
+    ticks = itertools.count(step=40.0)
+    monkeypatch.setattr(pipeline, "perf_counter", lambda: next(ticks))
+    run = api.run("mlp", protocol="plain", trials=6, limit=60, params={"widths": [4]}, budget=100, workers=1,
+                  search={"max_epochs": 2}, runs=tmp_path, events=Events())  # fmt: skip
+    assert len(run.trials) == 2  # 40 seconds before the first, then 80 and 120
+    text = (run.folder / "report.md").read_text()
+    assert "the budget ended the search after 2 of 6 trials" in text
+    assert len(run.epochs) == 1
+
+
 class Folder:
     def __init__(self, folder):
         self.folder = folder
