@@ -53,8 +53,8 @@ class Clock:
         return float("inf") if self.budget is None else self.budget - spent
 
     def is_over(self, epoch: float) -> bool:
-        """Whether another epoch of so many seconds would end more than a twentieth after the budget's end, which is
-        past. So a run is late by a twentieth, or by one epoch."""
+        """Whether another epoch (or trial) of so many seconds would end more than a twentieth after the budget's end,
+        which is past. So a run is late by a twentieth, or by one epoch."""
         left = self.left()
         return self.budget is not None and left <= 0 and left - epoch < -self.budget / 20
 
@@ -90,7 +90,7 @@ def _stages(
     clock = Clock(record, experiment.recipe.budget)
     learner = experiment.learner(events)
     compute_features(record, learner, experiment, events)
-    recipe = choose(record, learner, cost, clock.left, events, workers)
+    recipe = choose(record, learner, cost, clock.left(), clock.is_over, events, workers)
     train(record, learner, recipe, clock, events, checkpoint_every)
     evaluate_trained(record, experiment, learner, recipe, events)
     report.write(record)

@@ -34,27 +34,28 @@ def choose(
     record: Record,
     learner: Experiment,
     cost: Cost,
-    left: Callable[[], float],
+    left: float,
+    over: Callable[[float], bool],
     events: Events,
     workers: Workers = ALONE,
 ) -> Recipe:
     """The recipe with everything decided: by search where something was left open. Written once, as chosen.toml.
 
-    `left`: seconds that the budget still has for search and training.
+    `left`: seconds that the budget has for search and training; `over`: whether more of them are too many.
     """
     if record.has("chosen.toml"):
         return record.chosen()
     recipe, cuts, trials = learner.recipe, [], list[Trial]()
-    allowance = afford(record, learner, cost, left())
+    allowance = afford(record, learner, cost, left)
     if searches(learner) and recipe.search.method == "range-test":
         recipe = recipe.replace(lr=range_test(record, learner, events))
     elif searches(learner):
-        trials = run_search(record, learner, allowance, left, events, workers)
+        trials = run_search(record, learner, allowance, over, events, workers)
         pick = pick_of(trials, recipe)
         recipe = apply(recipe, pick.params)
         recipe = recipe.replace(epochs=recipe.epochs or pick.best_epoch)
         wanted = wanted_trials(learner.recipe)
-        if len(trials) < wanted and (allowance.seconds < math.inf or left() <= 0):
+        if len(trials) < wanted and (allowance.seconds < math.inf or over(math.inf)):
             cuts.append(f"the budget ended the search after {len(trials)} of {wanted} trials")
         values, epochs = spelled(pick.params) or "as given", count(recipe.epochs or 0, "epoch")
         events.message(f"search: chose trial {pick.number + 1} of {len(trials)}: {values}, {epochs}")
@@ -111,7 +112,7 @@ def run_search(
     record: Record,
     learner: Experiment,
     allowance: Allowance,
-    left: Callable[[], float],
+    over: Callable[[float], bool],
     events: Events,
     workers: Workers = ALONE,
 ) -> list[Trial]:
@@ -138,7 +139,7 @@ def run_search(
             facts = {key: getattr(trial, key) for key in ("number", "state", "value", "params", "best_epoch")}
             elapsed, told = perf_counter() - told, perf_counter()  # trials side by side take less than their sum
             events.tell("trial", total=total, seconds=seconds, elapsed=elapsed, where=where, **facts)
-            if left() <= 0 and any(trial.state == "complete" for trial in trials):
+            if over(seconds) and any(trial.state == "complete" for trial in trials):
                 break  # trials cost far more than was measured: nothing is left to train in
     finally:
         engine.close()
