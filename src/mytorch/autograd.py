@@ -45,15 +45,17 @@ FREED = (
 
 
 def backward(
-    self: Any,
-    gradient: Any = None,
+    tensors: Any,
+    grad_tensors: Any = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
+    grad_variables: Any = None,  # an older name of grad_tensors
     inputs: Any = None,
 ) -> None:
-    """Add the gradient of this tensor to the .grad of every leaf it depends on."""
-    tensors = [self] if isinstance(self, Tensor) else list(self)
-    seeds = [gradient] if gradient is None or isinstance(gradient, Tensor) else list(gradient)
+    """Add the gradients of tensors to the .grad of every leaf they depend on."""
+    seeds = grad_tensors if grad_variables is None else grad_variables
+    tensors = [tensors] if isinstance(tensors, Tensor) else list(tensors)
+    seeds = [seeds] if seeds is None or isinstance(seeds, Tensor) else list(seeds)
     roots = [_root(t, g) for t, g in zip(tensors, seeds * len(tensors) if len(seeds) == 1 else seeds)]
     keep = create_graph if retain_graph is None else retain_graph
     wanted: dict = {}
@@ -65,6 +67,17 @@ def backward(
         for t in ends:
             if (g := wanted[edge_of(t)]) is not None:
                 t.grad = g if t.grad is None else t.grad + g
+
+
+def _backward(
+    self: Tensor,
+    gradient: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    inputs: Any = None,
+) -> None:
+    """Add the gradient of this tensor to the .grad of every leaf it depends on."""
+    backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
 
 def grad(
@@ -424,7 +437,7 @@ def Variable(data: Tensor, requires_grad: bool = False, volatile: bool | None = 
     return data.detach().requires_grad_(requires_grad)
 
 
-attach(backward, retain_grad, register_hook, register_post_accumulate_grad_hook)
+attach(retain_grad, register_hook, register_post_accumulate_grad_hook, backward=_backward)
 
 
 def __getattr__(name: str) -> Any:

@@ -70,15 +70,18 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     return tensor(data, dtype=dtype)
 
 
-def asarray(data: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None) -> Tensor:
-    return tensor(data, dtype=dtype, device=device) if copy else as_tensor(data, dtype, device)
+def asarray(
+    obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None, requires_grad: bool = False
+) -> Tensor:
+    made = tensor(obj, dtype=dtype, device=device) if copy else as_tensor(obj, dtype, device)
+    return made.requires_grad_() if requires_grad else made
 
 
-def from_numpy(array: np.ndarray) -> Tensor:
-    if not isinstance(array, np.ndarray):
-        raise TypeError(f"expected np.ndarray (got {type(array).__name__})")
-    of_array(array)
-    return Tensor(array)
+def from_numpy(ndarray: np.ndarray) -> Tensor:
+    if not isinstance(ndarray, np.ndarray):
+        raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
+    of_array(ndarray)
+    return Tensor(ndarray)
 
 
 def _made(array: np.ndarray, device: Any, requires_grad: bool) -> Tensor:

@@ -73,11 +73,11 @@ def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None
     return linear(source, lambda a: a.reshape(-1)[places], back)
 
 
-def resize_(self: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
+def resize_(self: Tensor, *sizes: Any, size: Any = None, memory_format: Any = None) -> Tensor:
     """Another shape in place: the first elements stay, new ones are not set."""
     if self._requires_grad:
         raise RuntimeError("cannot resize variables that require grad")
-    wanted = tuple(int(n) for n in shape.sizes_of(sizes))
+    wanted = tuple(int(n) for n in shape.sizes_of(sizes, size))
     count = int(np.prod(wanted))
     flat = np.zeros(count, self._array.dtype)
     old = self._array.reshape(-1)[:count]

@@ -110,6 +110,10 @@ def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
     return record_view(swapped(a), input, swapped, swapped)
 
 
+def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
+    return transpose(input, axis0, axis1)
+
+
 def permute(input: Tensor, *order: Any, dims: Any = None) -> Tensor:
     a = input._array
     order = tuple([axis_of(d, a.ndim) for d in sizes_of(order, dims)])
@@ -206,8 +210,8 @@ def expand_as(input: Tensor, other: Tensor) -> Tensor:
     return expand(input, *other._array.shape)
 
 
-def broadcast_to(input: Tensor, shape: Any) -> Tensor:
-    return expand(input, shape)
+def broadcast_to(input: Tensor, size: Any) -> Tensor:
+    return expand(input, size)
 
 
 def contiguous(input: Tensor, memory_format: Any = None) -> Tensor:
@@ -282,7 +286,7 @@ def _one_dtype(tensors: list[Tensor]) -> list[Tensor]:
 
 METHODS = attach(
     reshape, flatten, unflatten, ravel, transpose, permute, movedim, t, squeeze, unsqueeze, broadcast_to,
-    clone, swapaxes=transpose, swapdims=transpose, moveaxis=movedim,
+    clone, swapaxes=swapaxes, swapdims=transpose, moveaxis=movedim,
 )  # fmt: skip
 FUNCTIONS = named(cat, stack, concat=cat, concatenate=cat)
 attach(
