@@ -112,6 +112,12 @@ class Geometric(_Binary):
 class Binomial(_Binary):
     """The number of successes in total_count trials."""
 
+    arg_constraints: ClassVar[dict[str, Any]] = {
+        "total_count": constraints.nonnegative_integer,
+        **_Binary.arg_constraints,
+    }
+    has_enumerate_support = True
+
     def __init__(
         self, total_count: Any = 1, probs: Any = None, logits: Any = None, validate_args: bool | None = None
     ) -> None:
@@ -149,10 +155,27 @@ class Binomial(_Binary):
         softplus = logits.clamp(min=0) + torch.log1p(torch.exp(-logits.abs()))
         return choose + value * logits - n * softplus
 
+    def enumerate_support(self, expand: bool = True) -> Tensor:
+        count = self.total_count._array
+        if count.size and (count != count.flat[0]).any():
+            raise NotImplementedError("Inhomogeneous total count not supported by `enumerate_support`.")
+        values = torch.arange(1 + int(count.flat[0]), dtype=self.total_count.dtype)
+        values = values.view(-1, *[1] * len(self._batch_shape))
+        return values.expand(-1, *self._batch_shape) if expand else values
+
+    def entropy(self) -> Tensor:
+        log = self.log_prob(self.enumerate_support(False))
+        return -(torch.exp(log) * log).sum(0)
+
 
 class NegativeBinomial(_Binary):
     """The number of successes, each with probability probs, before total_count failures."""
 
+    arg_constraints: ClassVar[dict[str, Any]] = {
+        "total_count": constraints.nonnegative,
+        "probs": constraints.half_open_interval(0.0, 1.0),
+        "logits": constraints.real,
+    }
     support = constraints.nonnegative_integer
 
     def __init__(
@@ -366,6 +389,19 @@ class Multinomial(Distribution):
     @property
     def variance(self) -> Tensor:
         return self.total_count * self.probs * (1 - self.probs)
+
+    def expand(self, batch_shape: Any, _instance: Any = None) -> Distribution:
+        new: Any = super().expand(batch_shape)
+        new._one = self._one.expand(batch_shape)
+        return new
+
+    def entropy(self) -> Tensor:
+        """Summed over the counts that one class can have."""
+        n = torch.full((), float(self.total_count))
+        counts = Binomial(self.total_count, self.probs, validate_args=False)
+        support = counts.enumerate_support(False)[1:]
+        repeated = (torch.exp(counts.log_prob(support)) * torch.lgamma(support + 1)).sum((0, -1))
+        return n * self._one.entropy() - torch.lgamma(n + 1) + repeated
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
         probs = self.probs.detach()._array.astype(np.float64)

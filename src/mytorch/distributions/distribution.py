@@ -30,6 +30,7 @@ class Distribution:
     has_enumerate_support = False
     arg_constraints: ClassVar[dict[str, Any]] = {}
     support: Any = None
+    _derived: ClassVar[tuple[str, ...]] = ()  # tensors that are no parameters and have the batch's shape as well
     _validate_args = True
 
     def __init__(self, batch_shape: Any = (), event_shape: Any = (), validate_args: bool | None = None):
@@ -108,7 +109,7 @@ class Distribution:
         """The same distribution with its parameters repeated to a batch shape."""
         new = type(self).__new__(type(self))
         new.__dict__.update(self.__dict__)
-        for name in self.arg_constraints:
+        for name in (*self.arg_constraints, *self._derived):
             value = self.__dict__.get(name)
             if isinstance(value, Tensor):
                 own = value._array.shape[len(self._batch_shape) :]
