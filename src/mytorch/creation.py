@@ -60,7 +60,7 @@ def tensor(
 
 
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
-    """Without a copy where none is needed."""
+    """Like tensor(), but without a copy where none is needed."""
     require_cpu(device)
     if isinstance(data, Tensor):
         return data if dtype is None else data.to(dtype)
@@ -239,7 +239,7 @@ def eye(n: int, m: int | None = None, *, dtype: Any = None, device: Any = None, 
 
 
 def _new(function: Any) -> Any:
-    """x.new_zeros(...): the same, with x's dtype unless told."""
+    """x.new_zeros(...): the same function, with x's dtype unless another is given."""
 
     def method(self: Tensor, *args: Any, dtype: Any = None, **kwargs: Any) -> Tensor:
         return function(*args, dtype=self._array.dtype if dtype is None else dtype, **kwargs)

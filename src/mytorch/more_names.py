@@ -145,7 +145,7 @@ def chain_matmul(*matrices: Tensor) -> Tensor:
 
 
 def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
-    """Powers of x as columns."""
+    """A matrix whose columns are powers of x."""
     powers = np.arange(x._array.shape[0] if N is None else N)
     return x.unsqueeze(-1) ** Tensor(powers if increasing else powers[::-1].copy())
 
@@ -155,7 +155,7 @@ def is_same_size(input: Tensor, other: Tensor) -> bool:
 
 
 def _assert(condition: Any, message: str) -> None:
-    """An assertion that torch's tracers can see."""
+    """A plain assertion; torch has a function for it because its tracers cannot see `assert`."""
     assert condition, message
 
 
@@ -283,7 +283,7 @@ def _number_first(function: Any) -> Any:
 
 
 def range(start: float = 0, end: float | None = None, step: float = 1, *, dtype: Any = None, **where: Any) -> Tensor:
-    """arange with its end, as in early versions; floats unless told."""
+    """Like arange, but the end is included; floats unless a dtype is given."""
     start, end = (0, start) if end is None else (start, end)
     count = int((end - start) / step) + 1
     return creation.arange(count, dtype=dtype or dtypes.get_default_dtype(), **where) * step + start

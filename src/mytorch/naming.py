@@ -10,7 +10,7 @@ from .tensor import Tensor
 
 
 def numpy_names(function: Callable) -> Callable:
-    """Accept NumPy's axis and keepdims for dim and keepdim, and out, as torch does."""
+    """Accept NumPy's names axis and keepdims for dim and keepdim, and accept out, as torch does."""
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -66,7 +66,7 @@ def public(function: Callable) -> Callable:
 
 
 def _put(result: Any, out: Any, name: str) -> Any:
-    """The result in the memory of `out`, which takes its shape."""
+    """Write the result into `out`, which is resized if its shape differs."""
     if isinstance(out, (tuple, list)):
         for part, place in zip(result, out):
             _put(part, place, name)

@@ -72,7 +72,7 @@ def set_rng_state(new_state: Tensor) -> None:
 
 @contextlib.contextmanager
 def fork_rng(devices: Any = None, enabled: bool = True, **_: Any) -> Iterator[None]:
-    """Random numbers drawn inside leave no trace outside."""
+    """Restores the random state on exit, so that numbers drawn inside do not change those drawn after."""
     before = default_generator.get_state()
     try:
         yield

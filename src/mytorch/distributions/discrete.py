@@ -396,7 +396,7 @@ class Multinomial(Distribution):
         return new
 
     def entropy(self) -> Tensor:
-        """Summed over the counts that one class can have."""
+        """Includes a sum over all counts that a class can have."""
         n = torch.full((), float(self.total_count))
         counts = Binomial(self.total_count, self.probs, validate_args=False)
         support = counts.enumerate_support(False)[1:]

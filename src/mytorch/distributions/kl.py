@@ -29,7 +29,7 @@ def register_kl(type_p: type, type_q: type) -> Callable[[Callable], Callable]:
 
 
 def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
-    """Of the registered pairs that fit, the most special one."""
+    """The most specific of the registered pairs that fit is used."""
     fitting = [(a, b) for a, b in _REGISTRY if isinstance(p, a) and isinstance(q, b)]
     if not fitting:
         raise NotImplementedError(

@@ -126,7 +126,7 @@ MEAN_LOG_DENSITY: dict[type, tuple[Callable, tuple[type, ...]]] = {  # of q, for
 
 
 def _outside(p: Any, q: Any) -> Tensor | None:
-    """Where p gives values that q does not; among these pairs only a Uniform can do so, or make the other do so."""
+    """Where p has values that q cannot have. Among these pairs this happens only if one of the two is a Uniform."""
     if isinstance(q, Uniform):
         return (q.low > 0) | (q.high < 1)
     if not isinstance(p, Uniform) or isinstance(q, (Normal, Gumbel)):

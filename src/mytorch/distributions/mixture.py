@@ -75,7 +75,7 @@ class MixtureSameFamily(Distribution):
 
 
 class RelaxedOneHotCategorical(Distribution):
-    """Gumbel-softmax: nearly one-hot vectors, the more so the lower the temperature."""
+    """Gumbel-softmax: nearly one-hot vectors; the lower the temperature, the closer to one-hot."""
 
     has_rsample = True
     arg_constraints: ClassVar[dict[str, Any]] = {"probs": constraints.simplex, "logits": constraints.real_vector}
@@ -104,7 +104,7 @@ class RelaxedOneHotCategorical(Distribution):
 
 
 class RelaxedBernoulli(Distribution):
-    """Nearly 0 or 1, the more so the lower the temperature."""
+    """Values near 0 or 1; the lower the temperature, the nearer."""
 
     has_rsample = True
     arg_constraints: ClassVar[dict[str, Any]] = {"probs": constraints.unit_interval, "logits": constraints.real}

@@ -56,7 +56,7 @@ class HalfCauchy(Distribution):
 
 
 class Pareto(Distribution):
-    """The density falls from `scale` on as x to the power of -(alpha + 1)."""
+    """The density is 0 below `scale` and proportional to x^-(alpha + 1) above."""
 
     has_rsample = True
     arg_constraints: ClassVar[dict[str, Any]] = {"alpha": constraints.positive, "scale": constraints.positive}

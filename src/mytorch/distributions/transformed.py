@@ -77,7 +77,7 @@ class TransformedDistribution(Distribution):
         return total + sum_rightmost(self.base_dist.log_prob(y), events - len(self.base_dist.event_shape))
 
     def _turned(self, probability: Tensor) -> Tensor:
-        """1 - p where the transforms turn large values into small ones."""
+        """1 - p where the transforms are decreasing."""
         sign = ComposeTransform(self.transforms).sign
         return probability if isinstance(sign, int) and sign == 1 else sign * (probability - 0.5) + 0.5
 

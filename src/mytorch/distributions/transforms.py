@@ -19,7 +19,7 @@ from .multivariate import sum_rightmost
 
 
 class Transform:
-    """y = t(x), x = t.inv(y). With cache_size=1 the last pair is kept, so that the inverse of a result is exact."""
+    """y = t(x), x = t.inv(y). With cache_size=1 the last pair (x, y) is kept, so that t.inv(t(x)) is x itself."""
 
     bijective = False
     domain: Any = constraints.real
@@ -48,7 +48,7 @@ class Transform:
 
     @property
     def sign(self) -> Any:
-        """1 or -1: whether the function rises or falls, for cdf."""
+        """1 if the function increases, -1 if it decreases; cdf needs it."""
         raise NotImplementedError(f"{type(self).__name__} has no sign: it does not rise or fall everywhere")
 
     def with_cache(self, cache_size: int = 1) -> Transform:
@@ -146,7 +146,7 @@ class _InverseTransform(Transform):
 
 
 class _Rising(Transform):
-    """One number at a time, the larger the larger."""
+    """Increasing functions of single numbers."""
 
     bijective = True
     sign = 1
@@ -282,7 +282,7 @@ class AffineTransform(Transform):
 
 
 class ComposeTransform(Transform):
-    """One after the other; without any, the identity."""
+    """Applies transforms one after the other; without any, it is the identity."""
 
     def __init__(self, parts: Sequence[Transform], cache_size: int = 0):
         super().__init__(cache_size)

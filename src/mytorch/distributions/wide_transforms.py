@@ -111,7 +111,7 @@ class SoftmaxTransform(Transform):
 
 
 class StickBreakingTransform(Transform):
-    """n - 1 numbers to n shares: each number says which part of what is left to take."""
+    """From n - 1 numbers to n shares that sum to 1: each number says which part of the rest to take."""
 
     bijective = True
     domain = constraints.real_vector
@@ -133,7 +133,7 @@ class StickBreakingTransform(Transform):
 
     @staticmethod
     def _offset(count: int, like: Tensor) -> Tensor:
-        """So that zeros give equal shares."""
+        """An offset with which zeros give equal shares."""
         return torch.arange(count, 0, -1, dtype=like.dtype).log()
 
     def forward_shape(self, shape: Any) -> Size:

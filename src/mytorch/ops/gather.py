@@ -130,7 +130,7 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
 
 
 def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
-    """The first `size` rows of nonzero(), filled up with fill_value."""
+    """The first `size` rows of nonzero(), padded with fill_value."""
     if size < 0:
         raise RuntimeError(f"nonzero_static: 'size' must be an non-negative integer, but got {size}")
     rows = nonzero(input)._array[:size]

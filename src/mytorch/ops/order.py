@@ -13,7 +13,7 @@ from .reduce import axis_of
 
 
 class Sorted(NamedTuple):
-    """The values and the indices they had."""
+    """The sorted values and their former indices."""
 
     values: Tensor
     indices: Tensor
@@ -85,7 +85,7 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Sor
 
 @numpy_names
 def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Sorted:
-    """The most frequent value along a dim (the smallest of equals) and where it is last."""
+    """The most frequent value along a dim (the smallest one in a tie) and its last index."""
     a = input._array
     axis = axis_of(dim, a.ndim)
     if not a.ndim:
@@ -108,7 +108,7 @@ def msort(input: Tensor) -> Tensor:
 
 
 def _running(input: Tensor, dim: int, better: Any) -> Sorted:
-    """The best so far along a dim, and where it is (the last of equals; nan stays)."""
+    """The running maximum or minimum along a dim, and its index (the last of equals; nan stays)."""
     a = input._array
     axis = axis_of(dim, a.ndim)
     if not a.ndim:

@@ -16,7 +16,7 @@ from .pointwise import maximum, minimum
 
 
 class Extreme(NamedTuple):
-    """The values and where they were found, as torch.return_types.max names them."""
+    """The values and their indices, under the names of torch.return_types.max."""
 
     values: Tensor
     indices: Tensor

@@ -26,7 +26,7 @@ def sizes_of(args: tuple, named: Any = None) -> tuple:
 
 
 def _view(array: np.ndarray, input: Tensor, backward: Any) -> Tensor:
-    """NumPy decides whether it could be a view: a fresh copy has a version of its own."""
+    """A view if NumPy can make one; a copy has its own version counter."""
     a = input._array
     if a.flags.c_contiguous or np.may_share_memory(a, array):
         return record_view(array, input, backward, again=_reshaped(a.shape))

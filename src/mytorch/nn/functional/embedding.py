@@ -58,7 +58,7 @@ def embedding(
 
 
 def _renormalise(weight: Tensor, index: Tensor, max_norm: float, norm_type: float) -> None:
-    """Rows about to be read are scaled down, in place, to a norm of at most max_norm."""
+    """Scales the rows that will be read down, in place, to a norm of at most max_norm."""
     used = np.unique(index._array)
     norms = np.linalg.norm(weight._array[used], norm_type, axis=1)
     long = norms > max_norm

@@ -119,7 +119,7 @@ def _against_probabilities(
 
 
 def _check_classes(input: Tensor, target: Tensor, ignore_index: int) -> bool:
-    """Refuse what is no class. False if some targets are ignored for being none."""
+    """Raise an error for a target that is not a class. False if some targets are to be ignored."""
     dim = 0 if input.ndim == 1 else 1
     wanted = input.shape[:dim] + input.shape[dim + 1 :]
     classes, index = input.shape[dim], target._array
@@ -210,7 +210,7 @@ def mse_loss(
 
 
 def _weighted(loss: Tensor, weight: Tensor, input: Tensor, reduction: str) -> Tensor:
-    """The mean is divided by the sum of the weights."""
+    """The weighted loss; its mean is the sum divided by the sum of the weights."""
     if weight.shape != input.shape:
         raise ValueError("Weights and input must have the same size.")
     if reduction == "mean":

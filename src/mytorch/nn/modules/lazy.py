@@ -1,4 +1,4 @@
-"""Layers that take their input size from the first input they see; then they are the ordinary layer."""
+"""Layers that take their input size from their first input, and become the ordinary layer then."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _NORMS = (BatchNorm1d, BatchNorm2d, BatchNorm3d, InstanceNorm1d, InstanceNorm2d,
 
 
 class _Lazy(Module):
-    """Mixed into a layer: the first call finds the sizes, makes the parameters and turns the object into that layer."""
+    """Mixed into a layer: the first call sets the sizes, creates the parameters and makes the object that layer."""
 
     cls_to_become: type
 
