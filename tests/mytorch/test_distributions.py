@@ -8,6 +8,7 @@ import pytest
 import torch
 
 import mytorch
+from mytorch.compat import torch_module
 
 RNG = np.random.default_rng(0)
 WIDE = RNG.uniform(0.3, 2.0, (2, 3))
@@ -415,6 +416,7 @@ def test_flows_of_ones_own():
 
 
 def test_biject_to_and_transform_to():
+    assert torch_module("torch.distributions.constraint_registry").biject_to is mytorch.distributions.biject_to
     rules = ["real", "positive", "nonnegative", "unit_interval", "real_vector"]
     rules += ["simplex", "lower_cholesky", "positive_definite"]
     made: dict[str, Any] = {
