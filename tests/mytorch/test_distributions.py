@@ -167,6 +167,11 @@ def test_independent_and_the_standard_normal_prior():
         assert repr(lib.distributions.Normal(0.0, 1.0)) == "Normal(loc: 0.0, scale: 1.0)"
         assert lib.distributions.Normal(0, 1).expand((2, 2)).log_prob(lib.zeros(2, 2)).shape == (2, 2)
         assert lib.distributions.Categorical(lib.ones(3)).enumerate_support().tolist() == [0, 1, 2]
+        one_hot = lib.distributions.OneHotCategorical(lib.ones(2, 3))
+        assert one_hot.enumerate_support()[1].tolist() == [[0, 1, 0]] * 2
+        assert one_hot.enumerate_support(False).shape == (3, 1, 3)
+        with pytest.raises(ValueError, match="Value is not broadcastable with"):
+            base.log_prob(lib.zeros(2, 3))
 
 
 @pytest.mark.parametrize("name", [name for name in CASES if "Multinomial" not in name])

@@ -9,7 +9,6 @@ from .discrete import (
     Binomial,
     Categorical,
     Geometric,
-    Multinomial,
     NegativeBinomial,
     OneHotCategorical,
     OneHotCategoricalStraightThrough,
@@ -20,6 +19,7 @@ from .gamma import Beta, Chi2, Dirichlet, Exponential, Gamma, StudentT
 from .kl import kl_divergence, register_kl
 from .location import Cauchy, Gumbel, HalfNormal, Laplace, LogNormal, Normal, Uniform
 from .mixture import MixtureSameFamily, RelaxedBernoulli, RelaxedOneHotCategorical
+from .multinomial import Multinomial
 from .multivariate import Independent, MultivariateNormal
 from .tails import HalfCauchy, Pareto, Weibull
 from .transformed import TransformedDistribution

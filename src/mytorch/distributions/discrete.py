@@ -1,4 +1,4 @@
-"""Discrete distributions: Bernoulli, Categorical, OneHotCategorical, Binomial, Multinomial and the like."""
+"""Discrete distributions: Bernoulli, Categorical, OneHotCategorical, Binomial and the like."""
 
 from __future__ import annotations
 
@@ -294,6 +294,7 @@ class OneHotCategorical(_Classes):
     """A class as a one-hot vector."""
 
     support = constraints.one_hot
+    has_enumerate_support = True
 
     def _events(self, given: Tensor) -> Any:
         return given.shape[-1:]
@@ -316,6 +317,11 @@ class OneHotCategorical(_Classes):
     def log_prob(self, value: Tensor) -> Tensor:
         self._validate_sample(value)
         return (value * self.logits).sum(-1)
+
+    def enumerate_support(self, expand: bool = True) -> Tensor:
+        n = self._num_events
+        values = torch.eye(n, dtype=self.probs.dtype).view(n, *[1] * len(self._batch_shape), n)
+        return values.expand(n, *self._batch_shape, n) if expand else values
 
 
 class OneHotCategoricalStraightThrough(OneHotCategorical):
@@ -355,62 +361,3 @@ class Poisson(ExponentialFamily):
         self._validate_sample(value)
         rate, value = broadcast_all(self.rate, value)
         return value.xlogy(rate) - rate - torch.lgamma(value + 1)
-
-
-class Multinomial(Distribution):
-    """How often each class comes in total_count draws."""
-
-    arg_constraints: ClassVar[dict[str, Any]] = {"probs": constraints.simplex, "logits": constraints.real_vector}
-
-    def __init__(
-        self, total_count: int = 1, probs: Any = None, logits: Any = None, validate_args: bool | None = None
-    ) -> None:
-        if not isinstance(total_count, int):
-            raise NotImplementedError("inhomogeneous total_count is not supported")
-        self.total_count, self._one = total_count, Categorical(probs, logits)
-        super().__init__(self._one.batch_shape, self._one.probs.shape[-1:], validate_args)
-
-    @property
-    def support(self) -> constraints.Constraint:  # type: ignore[override]
-        return constraints.multinomial(self.total_count)
-
-    @property
-    def probs(self) -> Tensor:
-        return self._one.probs
-
-    @property
-    def logits(self) -> Tensor:
-        return self._one.logits
-
-    @property
-    def mean(self) -> Tensor:
-        return self.probs * self.total_count
-
-    @property
-    def variance(self) -> Tensor:
-        return self.total_count * self.probs * (1 - self.probs)
-
-    def expand(self, batch_shape: Any, _instance: Any = None) -> Distribution:
-        new: Any = super().expand(batch_shape)
-        new._one = self._one.expand(batch_shape)
-        return new
-
-    def entropy(self) -> Tensor:
-        """Includes a sum over all counts that a class can have."""
-        n = torch.full((), float(self.total_count))
-        counts = Binomial(self.total_count, self.probs, validate_args=False)
-        support = counts.enumerate_support(False)[1:]
-        repeated = (torch.exp(counts.log_prob(support)) * torch.lgamma(support + 1)).sum((0, -1))
-        return n * self._one.entropy() - torch.lgamma(n + 1) + repeated
-
-    def sample(self, sample_shape: Any = ()) -> Tensor:
-        probs = self.probs.detach()._array.astype(np.float64)
-        shape = tuple(self._extended_shape(sample_shape))
-        shares = np.broadcast_to(probs / probs.sum(-1, keepdims=True), shape)
-        return Tensor(np.asarray(numpy_generator().multinomial(self.total_count, shares), self.probs._array.dtype))
-
-    def log_prob(self, value: Tensor) -> Tensor:
-        self._validate_sample(value)
-        logits, value = broadcast_all(self.logits, value)
-        logits = logits.masked_fill((value == 0) & (logits == -float("inf")), 0)
-        return torch.lgamma(value.sum(-1) + 1) - torch.lgamma(value + 1).sum(-1) + (logits * value).sum(-1)

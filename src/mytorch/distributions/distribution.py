@@ -128,6 +128,11 @@ class Distribution:
             raise ValueError(
                 f"The right-most size of value must match event_shape: {tuple(value.shape)} vs {self._event_shape}."
             )
+        whole = (*self._batch_shape, *self._event_shape)
+        if any(1 not in (n, m) and n != m for n, m in zip(value._array.shape[::-1], whole[::-1])):
+            raise ValueError(
+                f"Value is not broadcastable with batch_shape+event_shape: {value.shape} vs {Size(whole)}."
+            )
         rule = self.support
         if self._validate_args and rule is not None and not bool(rule.check(value.detach()).all()):
             raise ValueError(
