@@ -1,4 +1,4 @@
-"""torch._C, torch's part in C++: there is none here. What libraries call at import only to be counted does nothing."""
+"""torch._C is torch's C++ part, which does not exist here. The usage counters that libraries call do nothing."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .absent import names_in
 
 
 def _log_api_usage_once(*args: Any) -> None:
-    """Nothing is counted."""
+    """Does nothing: usage is not counted."""
 
 
 __getattr__ = names_in("torch._C")

@@ -1,4 +1,4 @@
-"""mytorch: torch's interface on NumPy alone. An unmodified script in its range gives the same numbers."""
+"""mytorch: torch's interface on NumPy alone. Which parts of torch there are, and what differs: docs/mytorch.md."""
 
 # ruff: noqa: E402, F401, I001  (this file gathers names, and the order of its imports matters)
 from __future__ import annotations

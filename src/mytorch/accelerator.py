@@ -1,4 +1,4 @@
-"""torch.accelerator, answered truthfully: there is none."""
+"""torch.accelerator for a machine without one: is_available() is False."""
 
 from __future__ import annotations
 

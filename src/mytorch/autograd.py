@@ -45,15 +45,17 @@ FREED = (
 
 
 def backward(
-    self: Any,
-    gradient: Any = None,
+    tensors: Any,
+    grad_tensors: Any = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
+    grad_variables: Any = None,  # an older name of grad_tensors
     inputs: Any = None,
 ) -> None:
-    """Add the gradient of this tensor to the .grad of every leaf it depends on."""
-    tensors = [self] if isinstance(self, Tensor) else list(self)
-    seeds = [gradient] if gradient is None or isinstance(gradient, Tensor) else list(gradient)
+    """Add the gradients of tensors to the .grad of every leaf they depend on."""
+    seeds = grad_tensors if grad_variables is None else grad_variables
+    tensors = [tensors] if isinstance(tensors, Tensor) else list(tensors)
+    seeds = [seeds] if seeds is None or isinstance(seeds, Tensor) else list(seeds)
     roots = [_root(t, g) for t, g in zip(tensors, seeds * len(tensors) if len(seeds) == 1 else seeds)]
     keep = create_graph if retain_graph is None else retain_graph
     wanted: dict = {}
@@ -65,6 +67,17 @@ def backward(
         for t in ends:
             if (g := wanted[edge_of(t)]) is not None:
                 t.grad = g if t.grad is None else t.grad + g
+
+
+def _backward(
+    self: Tensor,
+    gradient: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    inputs: Any = None,
+) -> None:
+    """Add the gradient of this tensor to the .grad of every leaf it depends on."""
+    backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
 
 def grad(
@@ -121,7 +134,7 @@ def _root(tensor: Tensor, gradient: Tensor | None) -> tuple[Any, Tensor]:
 
 def _newest_first(roots: list, wanted: dict) -> tuple[list[Node], set]:
     """The nodes that can be reached from the roots, and which of them to run: all, or if gradients are wanted at
-    certain edges, those on a way to one. An edge that is not a Node is a leaf tensor (or None), where ways end."""
+    certain edges, those on a path to one. An edge that is not a Node is a leaf tensor (or None), where a path ends."""
     stack = [edge for edge, _ in roots if edge.__class__ is Node]
     seen = set(stack)
     nodes = []
@@ -201,7 +214,7 @@ def _run(roots: list, keep: bool, wanted: dict, accumulate: bool) -> None:
 
 
 def _values(node: Node) -> list[np.ndarray]:
-    """What a node's backward reads, if it is still what it was when it was recorded."""
+    """The values a node's backward reads; an error if one was changed in place since it was recorded."""
     arrays = []
     version = 0
     for tensor in node.saved:
@@ -254,7 +267,7 @@ def _changed(array: np.ndarray, version: int, expected: int) -> RuntimeError:
 
 
 def _run_recorded(roots: list, keep: bool, wanted: dict, accumulate: bool) -> None:
-    """The same as _run with tensors for gradients: what is computed here is recorded."""
+    """Like _run, but gradients are tensors and what is computed here is recorded."""
     grads: dict = {}
     for edge, g in roots:
         grads[edge] = grads[edge] + g if edge in grads else g
@@ -344,7 +357,7 @@ def _observe(edge: Any, g: Tensor, wanted: dict) -> Tensor:
 
 
 def _accumulate(leaf: Tensor, g: np.ndarray) -> None:
-    """Add to a leaf's .grad. A gradient nobody else holds becomes the .grad itself: no copy.
+    """Add to a leaf's .grad. A gradient that no other object refers to becomes the .grad itself, without a copy.
 
     A backward may give one array to several parents (addition does), or a part of an array it keeps. Python counts
     the references to every object. Three are known here: the caller's name, this argument and that of getrefcount; an
@@ -373,7 +386,7 @@ def retain_grad(self: Tensor) -> None:
 
 
 class HookHandle:
-    """remove() takes the hook away again."""
+    """remove() removes the hook again."""
 
     def __init__(self, hooks: list, hook: Callable):
         self.hooks, self.hook = hooks, hook
@@ -396,7 +409,7 @@ def register_hook(self: Tensor, hook: Callable) -> HookHandle:
 
 
 class _AfterGrad:
-    """A hook among a leaf's others that is called with the leaf, once its .grad is there."""
+    """A hook kept with a leaf's other hooks; it is called with the leaf after its .grad was set."""
 
     __slots__ = ("hook",)
 
@@ -424,11 +437,11 @@ def Variable(data: Tensor, requires_grad: bool = False, volatile: bool | None = 
     return data.detach().requires_grad_(requires_grad)
 
 
-attach(backward, retain_grad, register_hook, register_post_accumulate_grad_hook)
+attach(retain_grad, register_hook, register_post_accumulate_grad_hook, backward=_backward)
 
 
 def __getattr__(name: str) -> Any:
-    """What is written with grad and imported when asked for: functional, gradcheck, anomaly detection."""
+    """Modules imported only when they are asked for: functional, gradcheck, anomaly detection."""
     if name in ("functional", "detect_anomaly", "set_detect_anomaly"):
         from . import autograd_functional
 

@@ -92,7 +92,7 @@ vhp = hvp  # the Hessian is symmetric
 
 
 class detect_anomaly(contextlib.ContextDecorator):
-    """Accepted: errors in backward already name the operation."""
+    """Accepted, without effect: no backward is checked for NaN. Errors in backward name the operation in any case."""
 
     def __init__(self, check_nan: bool = True):
         pass

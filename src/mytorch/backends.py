@@ -1,4 +1,4 @@
-"""torch.backends, answered truthfully: no cuDNN, no MPS. Scripts may change its settings; they have no effect."""
+"""torch.backends: neither cuDNN nor MPS is available. Scripts may change the settings; they have no effect."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ mps = SimpleNamespace(is_available=_no, is_built=_no)
 
 @contextlib.contextmanager
 def _kernels(*choice: Any, **choices: Any) -> Iterator[None]:
-    """`with torch.backends.cuda.sdp_kernel(...)`: attention has one way to be computed."""
+    """`with torch.backends.cuda.sdp_kernel(...)`: no effect, because there is only one kernel for attention."""
     yield
 
 

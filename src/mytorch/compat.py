@@ -102,7 +102,8 @@ _FILES = {
     "torch.distributions": """bernoulli beta binomial categorical cauchy chi2 constraints dirichlet distribution
         exp_family exponential gamma geometric gumbel half_cauchy half_normal independent kl laplace log_normal
         mixture_same_family multivariate_normal negative_binomial normal one_hot_categorical pareto poisson
-        relaxed_bernoulli relaxed_categorical studentT transformed_distribution transforms uniform utils weibull""",
+        relaxed_bernoulli relaxed_categorical studentT transformed_distribution transforms uniform utils weibull
+        constraint_registry""",
     "torch.nn.modules": """activation batchnorm channelshuffle container conv distance dropout flatten fold instancenorm
         lazy linear loss module normalization padding pixelshuffle pooling rnn sparse transformer upsampling utils""",
     "torch.nn.utils": """clip_grad convert_parameters init parametrizations parametrize prune rnn spectral_norm

@@ -38,14 +38,14 @@ is_dynamo_compiling = is_exporting = is_compiling
 
 
 def reset() -> None:
-    """Nothing was compiled."""
+    """Does nothing: nothing was compiled."""
 
 
 graph_break = cudagraph_mark_step_begin = reset
 
 
 def mark_dynamic(tensor: Any, index: Any, **bounds: Any) -> None:
-    """Every size may change here."""
+    """Does nothing: any size may change here."""
 
 
 maybe_mark_dynamic = mark_static = mark_dynamic

@@ -32,7 +32,7 @@ def rebuild(kind: type[Tensor] | None, array: np.ndarray, requires_grad: bool) -
 
 
 def reduce(self: Tensor) -> tuple:
-    """A plain tensor leaves its class out: by its name outside the package, torch's is found."""
+    """A plain tensor is pickled without its class: under the name `torch.Tensor`, real torch would be imported."""
     return rebuild, (None if type(self) is Tensor else type(self), self._array, self.requires_grad)
 
 

@@ -60,7 +60,7 @@ def tensor(
 
 
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
-    """Without a copy where none is needed."""
+    """Like tensor(), but without a copy where none is needed."""
     require_cpu(device)
     if isinstance(data, Tensor):
         return data if dtype is None else data.to(dtype)
@@ -70,15 +70,18 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     return tensor(data, dtype=dtype)
 
 
-def asarray(data: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None) -> Tensor:
-    return tensor(data, dtype=dtype, device=device) if copy else as_tensor(data, dtype, device)
+def asarray(
+    obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None, requires_grad: bool = False
+) -> Tensor:
+    made = tensor(obj, dtype=dtype, device=device) if copy else as_tensor(obj, dtype, device)
+    return made.requires_grad_() if requires_grad else made
 
 
-def from_numpy(array: np.ndarray) -> Tensor:
-    if not isinstance(array, np.ndarray):
-        raise TypeError(f"expected np.ndarray (got {type(array).__name__})")
-    of_array(array)
-    return Tensor(array)
+def from_numpy(ndarray: np.ndarray) -> Tensor:
+    if not isinstance(ndarray, np.ndarray):
+        raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
+    of_array(ndarray)
+    return Tensor(ndarray)
 
 
 def _made(array: np.ndarray, device: Any, requires_grad: bool) -> Tensor:
@@ -236,7 +239,7 @@ def eye(n: int, m: int | None = None, *, dtype: Any = None, device: Any = None, 
 
 
 def _new(function: Any) -> Any:
-    """x.new_zeros(...): the same, with x's dtype unless told."""
+    """x.new_zeros(...): the same function, with x's dtype unless another is given."""
 
     def method(self: Tensor, *args: Any, dtype: Any = None, **kwargs: Any) -> Tensor:
         return function(*args, dtype=self._array.dtype if dtype is None else dtype, **kwargs)

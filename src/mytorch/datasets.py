@@ -70,7 +70,7 @@ def read_idx(path: str | os.PathLike) -> np.ndarray:
 
 
 class _Images(Dataset[tuple[Any, int]]):
-    """Item i is (image, label); the image is a uint8 array (H, W) or (H, W, 3), as ToTensor takes it."""
+    """Item i is (image, label); the image is a uint8 array (H, W) or (H, W, 3), which ToTensor accepts."""
 
     classes: tuple[str, ...]
 

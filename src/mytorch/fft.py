@@ -41,7 +41,7 @@ def _norm(norm: Any) -> Any:
 
 
 def _sized(a: np.ndarray, n: int, axis: int) -> np.ndarray:
-    """Cut off or filled up with zeros to n along an axis."""
+    """Truncated, or padded with zeros, to length n along an axis."""
     size = a.shape[axis]
     if size > n:
         return a[(slice(None),) * axis + (slice(n),)]

@@ -161,7 +161,7 @@ def jvp(func: Callable, primals: tuple, tangents: tuple, *, has_aux: bool = Fals
 
 
 def _asked_about(primals: Any) -> tuple[list, bool]:
-    """The same values, asked about here alone; and whether somebody outside asks about them too."""
+    """Tensors over the same values that only this call differentiates; and whether an outer call does so too."""
     own = [_mapped(x, lambda leaf: leaf * 1 if leaf.requires_grad else leaf.detach().requires_grad_()) for x in primals]
     return own, any(leaf.requires_grad for leaf in _leaves(list(primals)))
 

@@ -47,7 +47,7 @@ FunctionCtx = Context  # torch's name for it
 
 
 def once_differentiable(fn: Callable) -> Callable:
-    """Marks a backward that must not be differentiated itself: what it gives has no history, and says so if asked."""
+    """Marks a backward that cannot be differentiated itself: differentiating its result raises an error."""
 
     @functools.wraps(fn)
     def wrapper(ctx: Any, *grads: Any) -> Any:
@@ -96,7 +96,7 @@ class Function:
         single = len(outs) == 1
 
         def call(pieces: list) -> tuple:
-            """The user's backward on tensors."""
+            """Calls the user's backward with tensors."""
             remaining = iter(pieces)
             given = [next(remaining) if _differentiable(r, ctx) else _nothing(r, ctx) for r in results]
             grads = cls.backward(ctx, *given)
@@ -140,7 +140,7 @@ class Function:
 
 
 class _Refuse(Function):
-    """Its first argument, with a backward that cannot run."""
+    """Returns its first argument; its backward raises an error."""
 
     @staticmethod
     def forward(ctx: Any, result: Tensor, *grads: Any) -> Tensor:
@@ -174,7 +174,7 @@ def _returned(raw: Tensor, made: Tensor, ctx: Context) -> Tensor:
 
 
 def _summed(cls: type, gradient: Tensor, argument: Tensor) -> Tensor:
-    """A gradient wider than its argument is added up to the argument's shape, as torch does."""
+    """A gradient with more dimensions than its argument is summed to the argument's shape, as torch does."""
     try:
         return gradient.sum_to_size(*argument.shape)
     except RuntimeError:

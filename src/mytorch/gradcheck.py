@@ -13,7 +13,7 @@ from .tensor import Tensor
 
 
 class GradcheckError(RuntimeError):
-    """A gradient that is not the slope of its function."""
+    """Raised where a gradient differs from the slope of its function."""
 
 
 def gradcheck(
@@ -86,7 +86,7 @@ def _gradients(out: Tensor, leaf: Tensor) -> np.ndarray:
 
 
 def _differences(func: Callable, given: list, leaf: Tensor, number: int, eps: float) -> np.ndarray:
-    """The same by moving each element of the leaf up and down by eps."""
+    """The same Jacobian from differences: each element of the leaf is moved up and down by eps."""
     rows = []
     for at in np.ndindex(leaf._array.shape):
         values = []

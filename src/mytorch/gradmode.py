@@ -10,7 +10,7 @@ from typing import Any
 
 
 class _State(threading.local):
-    """Each thread has its own: a backward pass in one must not switch recording off in another."""
+    """Each thread has its own state: a backward pass in one thread must not switch recording off in another."""
 
     enabled = True
     run = 0  # the number of the backward pass that runs, so that what one left behind is not taken for another's
@@ -24,7 +24,7 @@ def is_grad_enabled() -> bool:
 
 
 class _Mode:
-    """Sets the mode inside `with` (or inside a decorated function) and puts the old one back."""
+    """Sets the mode inside `with` (or inside a decorated function) and restores the old one afterwards."""
 
     value = True
 
@@ -61,7 +61,7 @@ class _Mode:
         return in_mode
 
     def _generator(self, function: Callable) -> Callable:
-        """The mode holds while the generator runs, and not in the loop that takes what it yields."""
+        """The mode applies while the generator runs, and not in the loop that consumes its values."""
 
         @functools.wraps(function)
         def in_mode(*args: Any, **kwargs: Any) -> Any:
@@ -94,7 +94,7 @@ class inference_mode(_Mode):
 
 
 class set_grad_enabled(_Mode):
-    """Acts at once when called as a function, and puts the old mode back when used in `with`."""
+    """Takes effect at once when called as a function; used in `with`, it restores the old mode at the end."""
 
     def __init__(self, mode: bool):
         super().__init__()

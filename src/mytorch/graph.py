@@ -189,7 +189,7 @@ def edge_of(tensor: Tensor) -> Any:
 
 
 def edge_of_view(view: Tensor) -> Any:
-    """A view's node, made anew when its base was changed in place by a recorded operation after it was taken."""
+    """A view's node, created again if a recorded operation changed its base in place after the view was taken."""
     base, node = view._base, view._node
     if base is not None and base._node is not None and (node is None or base._node.order > node.order):
         view._node = node = _placed(base, view)

@@ -10,11 +10,11 @@ from .nn.modules.module import Module
 
 
 class ScriptModule(Module):
-    """What scripting gives in torch; here nothing is one."""
+    """The class of scripted modules in torch, for isinstance() in scripts; no object here is one."""
 
 
 class ScriptFunction:
-    """As ScriptModule, of a function."""
+    """Like ScriptModule, but for functions."""
 
 
 def script(obj: Any, *args: Any, **kwargs: Any) -> Any:

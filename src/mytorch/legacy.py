@@ -1,4 +1,4 @@
-"""torch.Tensor and torch.FloatTensor as torch lets people call them, from before there was torch.tensor.
+"""torch.Tensor and torch.FloatTensor as constructors, from the time before torch.tensor.
 
 Inside mytorch, tensor.Tensor(array) wraps an array as it is. What a script calls torch.Tensor copies it to the
 default dtype, and torch.LongTensor(...) to int64. These names are types as well: isinstance(x, torch.FloatTensor).
@@ -26,7 +26,7 @@ def _converted(data: tuple, kind: np.dtype) -> np.ndarray:
 
 
 class _PublicType(type):
-    """torch.Tensor(data): every tensor is an instance of it, and what it makes is a plain tensor."""
+    """torch.Tensor(data) creates a plain tensor; every tensor is an instance of torch.Tensor."""
 
     def __call__(cls, *data: Any, **kwargs: Any) -> Any:
         if cls is not Tensor:  # a subclass of the user's
@@ -49,7 +49,7 @@ class _PublicType(type):
         return hash(Raw) if cls is Tensor else type.__hash__(cls)
 
     def __setattr__(cls, name: str, value: Any) -> None:
-        """A method a script adds to torch.Tensor is one of every tensor."""
+        """A method that a script adds to torch.Tensor becomes a method of every tensor."""
         type.__setattr__(Raw if cls is Tensor else cls, name, value)
 
 

@@ -39,36 +39,38 @@ __all__ = [
 ]  # fmt: skip
 
 
-def vector_norm(x: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+def vector_norm(input: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     if isinstance(ord, str):
         raise TypeError(f"linalg.vector_norm(): argument 'ord' must be Number, not {ord!r}")
-    return _norm(x, ord, dim, keepdim, dtype)
+    return _norm(input, ord, dim, keepdim, dtype)
 
 
 def matrix_norm(
-    A: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None
+    input: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None
 ) -> Tensor:
     """fro, nuc (the sum of singular values), 2 and -2 (their extremes), 1 and inf (largest sum of a column, a row)."""
-    if A._array.ndim < 2:
+    if input._array.ndim < 2:
         raise RuntimeError("linalg.matrix_norm: The input tensor A must have at least 2 dimensions.")
     if len(tuple(dim)) != 2:
         raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {tuple(dim)}")
     if dtype is not None:
-        A = cast(A, to_numpy(dtype))
-    if A._array.dtype.kind not in "fc":
-        raise RuntimeError(f"linalg.matrix_norm: Expected a floating point or complex tensor as input. Got {A.dtype}")
-    rows, columns = (axis_of(d, A.ndim) for d in dim)
+        input = cast(input, to_numpy(dtype))
+    if input._array.dtype.kind not in "fc":
+        raise RuntimeError(
+            f"linalg.matrix_norm: Expected a floating point or complex tensor as input. Got {input.dtype}"
+        )
+    rows, columns = (axis_of(d, input.ndim) for d in dim)
     if rows == columns:
         raise RuntimeError(f"linalg.matrix_norm: dims must be different. Got {tuple(dim)}")
     if ord == "fro":
-        return _norm(A, 2, (rows, columns), keepdim)
+        return _norm(input, 2, (rows, columns), keepdim)
     if ord in ("nuc", 2, -2):
-        moved = A.movedim((rows, columns), (-2, -1))
+        moved = input.movedim((rows, columns), (-2, -1))
         values = svdvals(moved)
         out = values.sum(-1) if ord == "nuc" else values.amax(-1) if ord == 2 else values.amin(-1)
     elif abs(float(ord)) in (1.0, float("inf")):
         over, along = (rows, columns) if abs(float(ord)) == 1 else (columns, rows)
-        sums = A.abs().sum(over, keepdim=True)
+        sums = input.abs().sum(over, keepdim=True)
         out = (sums.amax if float(ord) > 0 else sums.amin)((over, along))
     else:
         raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
@@ -77,30 +79,30 @@ def matrix_norm(
     return out
 
 
-def norm(A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+def norm(input: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """A vector norm, or a matrix norm where `ord` is given for two dims (or is a word)."""
     if dim is not None:
         dims = (dim,) if isinstance(dim, int) else tuple(dim)
         if len(dims) > 2 and ord is not None:
             raise RuntimeError(f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {dims}")
     elif ord is not None:
-        if A.ndim not in (1, 2):
+        if input.ndim not in (1, 2):
             raise RuntimeError("linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. "
-                               f"Got {A.ndim}D.")  # fmt: skip
-        dims = tuple(range(A.ndim))
+                               f"Got {input.ndim}D.")  # fmt: skip
+        dims = tuple(range(input.ndim))
     if ord is not None and len(dims) == 2:
-        return matrix_norm(A, ord, dims, keepdim, dtype=dtype)
+        return matrix_norm(input, ord, dims, keepdim, dtype=dtype)
     if isinstance(ord, str):
         raise RuntimeError(f"linalg.norm: the norm {ord!r} is for matrices")
-    return _norm(A, 2 if ord is None else ord, dim, keepdim, dtype)
+    return _norm(input, 2 if ord is None else ord, dim, keepdim, dtype)
 
 
 def svdvals(A: Tensor, *, driver: Any = None) -> Tensor:
     return svd(A, full_matrices=False).S
 
 
-def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
-    return eigh(A, UPLO).eigenvalues
+def eigvalsh(input: Tensor, UPLO: str = "L") -> Tensor:
+    return eigh(input, UPLO).eigenvalues
 
 
 class Eigen(NamedTuple):
@@ -112,18 +114,18 @@ def _complex(array: np.ndarray, like: np.ndarray) -> Tensor:
     return Tensor(array.astype(np.complex64 if like.dtype in (np.float32, np.complex64) else np.complex128))
 
 
-def eig(A: Tensor) -> Eigen:
+def eig(input: Tensor) -> Eigen:
     """Complex eigenvalues and vectors, without a gradient."""
-    check_matrix("linalg.eig", A, square=True)
-    _no_gradient("eig", A)
-    values, vectors = np.linalg.eig(A._array)
-    return Eigen(_complex(values, A._array), _complex(vectors, A._array))
+    check_matrix("linalg.eig", input, square=True)
+    _no_gradient("eig", input)
+    values, vectors = np.linalg.eig(input._array)
+    return Eigen(_complex(values, input._array), _complex(vectors, input._array))
 
 
-def eigvals(A: Tensor) -> Tensor:
-    check_matrix("linalg.eigvals", A, square=True)
-    _no_gradient("eigvals", A)
-    return _complex(np.linalg.eigvals(A._array), A._array)
+def eigvals(input: Tensor) -> Tensor:
+    check_matrix("linalg.eigvals", input, square=True)
+    _no_gradient("eigvals", input)
+    return _complex(np.linalg.eigvals(input._array), input._array)
 
 
 def _no_gradient(name: str, A: Tensor) -> None:
@@ -140,8 +142,8 @@ def _info(A: Tensor) -> Tensor:
     return Tensor(np.zeros(A._array.shape[:-2], np.int32))
 
 
-def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -> WithInfo:
-    return WithInfo(cholesky(A, upper=upper), _info(A))
+def cholesky_ex(input: Tensor, *, upper: bool = False, check_errors: bool = False) -> WithInfo:
+    return WithInfo(cholesky(input, upper=upper), _info(input))
 
 
 class Inverse(NamedTuple):
@@ -169,27 +171,29 @@ class LeastSquares(NamedTuple):
     singular_values: Tensor
 
 
-def lstsq(A: Tensor, B: Tensor, rcond: Any = None, *, driver: Any = None) -> LeastSquares:
+def lstsq(input: Tensor, b: Tensor, rcond: Any = None, *, driver: Any = None) -> LeastSquares:
     """The X that comes nearest to A X = B, by the pseudo-inverse."""
-    check_matrix("linalg.lstsq", A)
-    vector = B._array.ndim == A._array.ndim - 1
-    right = B.unsqueeze(-1) if vector else B
-    solution = pinv(A, rcond) @ right
-    m, n = A._array.shape[-2:]
-    ranks = np.linalg.matrix_rank(A._array)
-    kind = A._array.dtype
+    check_matrix("linalg.lstsq", input)
+    vector = b._array.ndim == input._array.ndim - 1
+    right = b.unsqueeze(-1) if vector else b
+    solution = pinv(input, rcond) @ right
+    m, n = input._array.shape[-2:]
+    ranks = np.linalg.matrix_rank(input._array)
+    kind = input._array.dtype
     residuals = Tensor(np.zeros(0, kind))
     if m > n and np.all(ranks == n) and driver != "gelsy":
-        away = right - A @ solution
+        away = right - input @ solution
         residuals = (away * away).sum(-2)
-    values = np.linalg.svd(A._array, compute_uv=False) if driver in ("gelsd", "gelss") else np.zeros(0, kind)
+    values = np.linalg.svd(input._array, compute_uv=False) if driver in ("gelsd", "gelss") else np.zeros(0, kind)
     rank = Tensor(np.asarray(ranks, np.int64) if driver != "gels" else np.zeros(0, np.int64))
     return LeastSquares(solution.squeeze(-1) if vector else solution, residuals, rank, Tensor(values))
 
 
-def matrix_rank(A: Tensor, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Tensor:
-    check_matrix("linalg.matrix_rank", A)
-    a = A._array
+def matrix_rank(
+    input: Tensor, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None
+) -> Tensor:
+    check_matrix("linalg.matrix_rank", input)
+    a = input._array
     values = np.abs(np.linalg.eigvalsh(a)) if hermitian else np.linalg.svd(a, compute_uv=False)
     plain = [v._array if isinstance(v, Tensor) else v for v in (tol if atol is None else atol, rtol)]
     top = values.max(-1, initial=0.0)
@@ -200,31 +204,31 @@ def matrix_rank(A: Tensor, tol: Any = None, hermitian: bool = False, *, atol: An
     return Tensor(np.asarray((values > np.asarray(limit)[..., None]).sum(-1), np.int64))
 
 
-def matrix_power(A: Tensor, n: int) -> Tensor:
-    check_matrix("linalg.matrix_power", A, square=True)
+def matrix_power(input: Tensor, n: int) -> Tensor:
+    check_matrix("linalg.matrix_power", input, square=True)
     if n < 0:
-        return matrix_power(inv(A), -n)
+        return matrix_power(inv(input), -n)
     if n == 0:
-        eye = np.eye(A._array.shape[-1], dtype=A._array.dtype)
-        return A * 0 + Tensor(eye) if A._array.size else A.clone()
+        eye = np.eye(input._array.shape[-1], dtype=input._array.dtype)
+        return input * 0 + Tensor(eye) if input._array.size else input.clone()
     out: Tensor | None = None
-    power = A
+    power = input
     while n:
         if n & 1:
             out = power if out is None else out @ power
         n >>= 1
         power = power @ power if n else power
     assert out is not None
-    return out.clone() if out is A else out
+    return out.clone() if out is input else out
 
 
-def cond(A: Tensor, p: Any = None) -> Tensor:
+def cond(input: Tensor, p: Any = None) -> Tensor:
     """How much a solution with this matrix may magnify errors: norm(A) * norm(inv(A))."""
-    check_matrix("linalg.cond", A)
+    check_matrix("linalg.cond", input)
     if p in (None, 2, -2):
-        values = svdvals(A)
+        values = svdvals(input)
         return values.amin(-1) / values.amax(-1) if p == -2 else values.amax(-1) / values.amin(-1)
-    return matrix_norm(A, p) * matrix_norm(inv(A), p)
+    return matrix_norm(input, p) * matrix_norm(inv(input), p)
 
 
 def multi_dot(tensors: Any) -> Tensor:
@@ -282,34 +286,35 @@ def vander(x: Tensor, *, N: int | None = None) -> Tensor:
     return stack(powers, -1)
 
 
-def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
+def tensorinv(input: Tensor, ind: int = 2) -> Tensor:
     if ind <= 0:
         raise RuntimeError(f"Expected a strictly positive integer for 'ind', but got {ind}")
-    left, right = A.shape[:ind], A.shape[ind:]
+    left, right = input.shape[:ind], input.shape[ind:]
     rows, columns = int(np.prod(left)), int(np.prod(right))
     if rows != columns:
         raise RuntimeError("Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), "
                            f"but got {columns} != {rows}")  # fmt: skip
-    return inv(A.reshape(rows, columns)).reshape(*right, *left)
+    return inv(input.reshape(rows, columns)).reshape(*right, *left)
 
 
-def tensorsolve(A: Tensor, B: Tensor, dims: Any = None) -> Tensor:
+def tensorsolve(input: Tensor, other: Tensor, dims: Any = None) -> Tensor:
     if dims is not None:
-        last = [axis_of(d, A.ndim) for d in dims]
-        A = A.permute(*[i for i in range(A.ndim) if i not in last], *last)
-    rest = A.shape[B.ndim :]
-    if int(np.prod(rest)) != B.numel():
+        last = [axis_of(d, input.ndim) for d in dims]
+        input = input.permute(*[i for i in range(input.ndim) if i not in last], *last)
+    rest = input.shape[other.ndim :]
+    if int(np.prod(rest)) != other.numel():
         raise RuntimeError(f"Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == "
-                           f"prod(self.shape[:other.ndim]), but got {int(np.prod(rest))} != {B.numel()}")  # fmt: skip
-    return solve(A.reshape(B.numel(), B.numel()), B.reshape(-1)).reshape(rest)
+                           f"prod(self.shape[:other.ndim]), but got {int(np.prod(rest))} "
+                           f"!= {other.numel()}")  # fmt: skip
+    return solve(input.reshape(other.numel(), other.numel()), other.reshape(-1)).reshape(rest)
 
 
-def householder_product(A: Tensor, tau: Tensor) -> Tensor:
+def householder_product(input: Tensor, tau: Tensor) -> Tensor:
     """The first columns of the product of the reflections 1 - tau v vᵀ that geqrf stores below the diagonal."""
-    m, n = A.shape[-2:]
-    eye = Tensor(np.eye(m, dtype=A._array.dtype))
-    out = eye.expand(*A.shape[:-2], m, m)
-    below = A.tril(-1)
+    m, n = input.shape[-2:]
+    eye = Tensor(np.eye(m, dtype=input._array.dtype))
+    out = eye.expand(*input.shape[:-2], m, m)
+    below = input.tril(-1)
     for i in range(tau.shape[-1]):
         v = below[..., i : i + 1] + eye[:, i : i + 1]  # (..., m, 1)
         out = out - tau[..., i : i + 1].unsqueeze(-1) * (out @ v) @ v.swapaxes(-1, -2)

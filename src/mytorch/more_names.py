@@ -65,9 +65,9 @@ for _name in _SHAPES:
         setattr(Tensor, f"{_name}_", _reshaped_in_place(_name))
 
 
-def _apply_function(self: Tensor, function: Any) -> Tensor:
+def _apply_function(self: Tensor, callable: Any) -> Tensor:
     """A Python function of each number."""
-    flat = [function(value) for value in self._array.reshape(-1).tolist()]
+    flat = [callable(value) for value in self._array.reshape(-1).tolist()]
     self._array[...] = np.asarray(flat, self._array.dtype).reshape(self._array.shape)
     self._version[0] += 1
     return self
@@ -80,7 +80,7 @@ _METHODS = {
     "is_inference": lambda self: False,
     "is_shared": lambda self: False,
     "is_same_size": lambda self, other: self._array.shape == other._array.shape,
-    "is_set_to": lambda self, other: self._array is other._array,
+    "is_set_to": lambda self, tensor: self._array is tensor._array,
     "storage_offset": lambda self: 0,
     "resize": lambda self, *sizes: self.reshape(*sizes),
     "hardshrink": F.hardshrink,
@@ -95,9 +95,9 @@ for _name, _method in _METHODS.items():
 
 # functionals that torch has at its top as well
 
-_FUNCTIONALS = """adaptive_avg_pool1d adaptive_max_pool1d alpha_dropout avg_pool1d batch_norm bilinear
+_FUNCTIONALS = """adaptive_avg_pool1d adaptive_max_pool1d avg_pool1d batch_norm bilinear
 binary_cross_entropy_with_logits celu channel_shuffle conv1d conv2d conv3d conv_transpose1d conv_transpose2d
-conv_transpose3d cosine_embedding_loss cosine_similarity ctc_loss embedding embedding_bag group_norm hardshrink
+conv_transpose3d cosine_embedding_loss cosine_similarity ctc_loss group_norm hardshrink
 hinge_embedding_loss instance_norm kl_div layer_norm margin_ranking_loss max_pool1d max_pool2d max_pool3d
 pairwise_distance pdist pixel_shuffle pixel_unshuffle poisson_nll_loss prelu rms_norm rrelu selu threshold
 triplet_margin_loss""".split()  # noqa: SIM905
@@ -109,6 +109,18 @@ sinh xlogy index_put resize_as""".split()  # noqa: SIM905
 
 def dropout(input: Tensor, p: float, train: bool) -> Tensor:
     return F.dropout(input, p, train)
+
+
+def alpha_dropout(input: Tensor, p: float, train: bool) -> Tensor:
+    return F.alpha_dropout(input, p, train)
+
+
+def embedding(
+    weight: Tensor, indices: Tensor, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False
+) -> Tensor:
+    """F.embedding with the table first; -1 stands for no padding."""
+    padding = None if padding_idx < 0 else padding_idx
+    return F.embedding(indices, weight, padding, scale_grad_by_freq=scale_grad_by_freq, sparse=sparse)
 
 
 def relu_(input: Tensor) -> Tensor:
@@ -133,7 +145,7 @@ def chain_matmul(*matrices: Tensor) -> Tensor:
 
 
 def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
-    """Powers of x as columns."""
+    """A matrix whose columns are powers of x."""
     powers = np.arange(x._array.shape[0] if N is None else N)
     return x.unsqueeze(-1) ** Tensor(powers if increasing else powers[::-1].copy())
 
@@ -143,7 +155,7 @@ def is_same_size(input: Tensor, other: Tensor) -> bool:
 
 
 def _assert(condition: Any, message: str) -> None:
-    """An assertion that torch's tracers can see."""
+    """A plain assertion; torch has a function for it because its tracers cannot see `assert`."""
     assert condition, message
 
 
@@ -271,7 +283,7 @@ def _number_first(function: Any) -> Any:
 
 
 def range(start: float = 0, end: float | None = None, step: float = 1, *, dtype: Any = None, **where: Any) -> Tensor:
-    """arange with its end, as in early versions; floats unless told."""
+    """Like arange, but the end is included; floats unless a dtype is given."""
     start, end = (0, start) if end is None else (start, end)
     count = int((end - start) / step) + 1
     return creation.arange(count, dtype=dtype or dtypes.get_default_dtype(), **where) * step + start
@@ -297,6 +309,7 @@ FUNCTIONS: dict[str, Any] = {
     **{
         function.__name__: function
         for function in (
+            *(alpha_dropout, embedding),
             *(dropout, relu_, detach, are_deterministic_algorithms_enabled, get_float32_matmul_precision),
             *(get_default_device, get_num_interop_threads, set_num_interop_threads, set_flush_denormal),
             *(set_warn_always, is_inference_mode_enabled, is_storage, is_signed, is_conj, typename, can_cast),

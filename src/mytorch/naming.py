@@ -10,7 +10,7 @@ from .tensor import Tensor
 
 
 def numpy_names(function: Callable) -> Callable:
-    """Accept NumPy's axis and keepdims for dim and keepdim, and out, as torch does."""
+    """Accept NumPy's names axis and keepdims for dim and keepdim, and accept out, as torch does."""
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -27,13 +27,26 @@ def numpy_names(function: Callable) -> Callable:
     return call
 
 
+NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim", "x": "input", "a": "input", "x1": "input", "x2": "other"}
+NUMPY_NAMES |= dict.fromkeys(("indices", "sections"), "indices_or_sections")  # one parameter for torch's overloads
+
+
+def _renamed(kwargs: dict, names: tuple) -> dict:
+    """Keyword arguments in torch's names, where NumPy's were given, as torch itself allows."""
+    return {
+        torchs if name not in names and (torchs := NUMPY_NAMES.get(name, name)) in names else name: value
+        for name, value in kwargs.items()
+    }
+
+
 def public(function: Callable) -> Callable:
     """An operation as a function of the package: what must be a tensor is checked, and `out` is filled if given."""
     inner: Any = getattr(function, "__wrapped__", function)
     if not hasattr(inner, "__code__"):
         return function
-    names = inner.__code__.co_varnames[: inner.__code__.co_argcount]
-    places = [(i, n) for i, n in enumerate(names) if inner.__annotations__.get(n) == "Tensor"]
+    code = inner.__code__
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    places = [(i, n) for i, n in enumerate(names[: code.co_argcount]) if inner.__annotations__.get(n) == "Tensor"]
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -43,17 +56,17 @@ def public(function: Callable) -> Callable:
                     f"{inner.__name__}(): argument '{name}' (position {i + 1}) must be Tensor, not "
                     f"{type(args[i]).__name__}"
                 )
-        if "out" not in kwargs:
-            return function(*args, **kwargs)
-        out = kwargs.pop("out")
-        result = function(*args, **kwargs)
+        if not kwargs:
+            return function(*args)
+        out = kwargs.pop("out", None)
+        result = function(*args, **_renamed(kwargs, names))
         return result if out is None else _put(result, out, inner.__name__)
 
     return call
 
 
 def _put(result: Any, out: Any, name: str) -> Any:
-    """The result in the memory of `out`, which takes its shape."""
+    """Write the result into `out`, which is resized if its shape differs."""
     if isinstance(out, (tuple, list)):
         for part, place in zip(result, out):
             _put(part, place, name)

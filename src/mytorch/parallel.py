@@ -50,7 +50,7 @@ os.register_at_fork(after_in_child=_pool.cache_clear)  # threads do not live on 
 
 
 class _Team(threading.local):
-    """What a thread knows of its helpers. They themselves, and threads that have not asked for any, have none."""
+    """A thread's helper threads. Helpers themselves, and threads that have not asked for helpers, have none."""
 
     def __init__(self) -> None:
         self.size = 0  # with the thread itself
@@ -129,7 +129,7 @@ def later(work: Callable[[], Any], cost: int) -> Any:
 
 
 def without_blas_threads() -> None:
-    """From now on, products of all sizes are done in pieces."""
+    """From now on, products of all sizes are computed in pieces."""
     global _blas_threads
     _blas_threads = False
 

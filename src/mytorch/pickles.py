@@ -22,7 +22,7 @@ class RefusedPickle(pickle.UnpicklingError, ValueError):
 
 
 def _latin1(text: str, encoding: str = "latin1") -> bytes:
-    """How old protocols write bytes."""
+    """Old pickle protocols write bytes in this way."""
     if encoding != "latin1":
         raise RefusedPickle(f"bytes in a pickle are latin1, but got {encoding!r}: the file is refused")
     return text.encode("latin1")
@@ -57,7 +57,7 @@ class _Array(np.ndarray):
 
 
 def byte_count(shape: Any, kind: np.dtype) -> int:
-    """In Python's integers, which do not overflow."""
+    """The number of bytes, in Python's integers, which do not overflow."""
     total = kind.itemsize
     for length in shape:
         if not isinstance(length, int) or length < 0:

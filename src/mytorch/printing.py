@@ -66,7 +66,7 @@ def values_text(array: np.ndarray, indent: int) -> str:
 
 
 def _edges(array: np.ndarray) -> np.ndarray:
-    """The elements that print when the middle is left out: they alone decide the width."""
+    """The elements that are printed when the middle is left out; only they decide the width."""
     n = options["edgeitems"]
     for axis in range(array.ndim):
         if array.shape[axis] > 2 * n:

@@ -1,4 +1,4 @@
-"""torch.profiler, simply: the time of the whole block and of what is named in it by record_function.
+"""A simple torch.profiler: the time of the whole block and of the parts named with record_function.
 
 There are no rows of single operations, no shapes, no memory and no traces. For those, use torch's profiler on torch.
 """
@@ -63,7 +63,7 @@ class record_function(contextlib.ContextDecorator):
 
 
 class profile:
-    """Measures from start() to stop(), or in a `with`. A schedule is taken and not followed: all steps count."""
+    """Measures from start() to stop(), or in a `with`. A schedule is accepted and ignored: all steps are measured."""
 
     def __init__(
         self,

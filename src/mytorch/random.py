@@ -72,7 +72,7 @@ def set_rng_state(new_state: Tensor) -> None:
 
 @contextlib.contextmanager
 def fork_rng(devices: Any = None, enabled: bool = True, **_: Any) -> Iterator[None]:
-    """Random numbers drawn inside leave no trace outside."""
+    """Restores the random state on exit, so that numbers drawn inside do not change those drawn after."""
     before = default_generator.get_state()
     try:
         yield
@@ -131,12 +131,18 @@ def randn(
     return _made(_normal(sizes_of(sizes, size), kind, generator), device, requires_grad)
 
 
-def rand_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    return rand(input._array.shape, dtype=dtype or input._array.dtype, device=device, requires_grad=requires_grad)
+def rand_like(
+    input: Tensor, *, generator: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    kind = dtype or input._array.dtype
+    return rand(input._array.shape, generator=generator, dtype=kind, device=device, requires_grad=requires_grad)
 
 
-def randn_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    return randn(input._array.shape, dtype=dtype or input._array.dtype, device=device, requires_grad=requires_grad)
+def randn_like(
+    input: Tensor, *, generator: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    kind = dtype or input._array.dtype
+    return randn(input._array.shape, generator=generator, dtype=kind, device=device, requires_grad=requires_grad)
 
 
 def randint(
@@ -166,6 +172,7 @@ def randint_like(
     low: int = 0,
     high: int | None = None,
     *,
+    generator: Any = None,
     dtype: Any = None,
     device: Any = None,
     requires_grad: bool = False,
@@ -173,12 +180,15 @@ def randint_like(
 ) -> Tensor:
     low, high = (0, low) if high is None else (low, high)
     kind = dtype or input._array.dtype
-    return randint(low, high, input._array.shape, dtype=kind, device=device, requires_grad=requires_grad)
+    where = {"device": device, "requires_grad": requires_grad}
+    return randint(low, high, input._array.shape, generator=generator, dtype=kind, **where)
 
 
-def randperm(n: int, *, generator: Any = None, dtype: Any = None, device: Any = None) -> Tensor:
+def randperm(
+    n: int, *, generator: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
     order = numpy_generator(generator).permutation(n)
-    return _made(order.astype(np.int64 if dtype is None else to_numpy(dtype)), device, False)
+    return _made(order.astype(np.int64 if dtype is None else to_numpy(dtype)), device, requires_grad)
 
 
 def bernoulli(input: Tensor, p: float | None = None, *, generator: Any = None) -> Tensor:
@@ -234,10 +244,10 @@ def _filled(self: Tensor, array: np.ndarray) -> Tensor:
     return self.copy_(Tensor(np.asarray(array)))
 
 
-def uniform_(self: Tensor, a: float = 0.0, b: float = 1.0, *, generator: Any = None) -> Tensor:
-    if a > b:
-        raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={a} > to={b}")
-    return _filled(self, _uniform(self._array.shape, self._array.dtype, generator) * (b - a) + a)
+def uniform_(self: Tensor, a: float = 0.0, to: float = 1.0, *, generator: Any = None) -> Tensor:
+    if a > to:
+        raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={a} > to={to}")
+    return _filled(self, _uniform(self._array.shape, self._array.dtype, generator) * (to - a) + a)
 
 
 def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Tensor:
@@ -251,9 +261,9 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
     return _filled(self, _uniform(self._array.shape, np.dtype(np.float64), generator) < p)
 
 
-def random_(self: Tensor, low: int = 0, high: int | None = None, *, generator: Any = None) -> Tensor:
-    low, high = (0, low or 2**24) if high is None else (low, high)
-    return _filled(self, numpy_generator(generator).integers(low, high, self._array.shape))
+def random_(self: Tensor, low: int = 0, to: int | None = None, *, generator: Any = None) -> Tensor:
+    low, to = (0, low or 2**24) if to is None else (low, to)
+    return _filled(self, numpy_generator(generator).integers(low, to, self._array.shape))
 
 
 def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Any = None) -> Tensor:

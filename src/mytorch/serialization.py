@@ -25,7 +25,7 @@ __all__ = ["load", "load_numpy_lab", "save", "to_torch"]
 
 
 def save(obj: Any, f: Any, *ignored: Any, **kwargs: Any) -> None:
-    """Writes to a file, or to a path: under a temporary name first, so that no half file is left."""
+    """Writes to a file, or to a path: under a temporary name first, so that no incomplete file is left."""
     if not isinstance(f, str | os.PathLike):
         write_zip(obj, f)
         return

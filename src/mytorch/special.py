@@ -26,7 +26,7 @@ __all__ = [
 
 expit, gammaln, psi, multigammaln = sigmoid, lgamma, digamma, mvlgamma
 globals().update({name: public(function) for name, function in bessel.SPECIAL.items()})
-globals().update(polynomials.FUNCTIONS)
+globals().update({name: public(function) for name, function in polynomials.FUNCTIONS.items()})
 
 
 def entr(input: Tensor) -> Tensor:

@@ -40,7 +40,7 @@ def hamming_window(
 
 
 def _window(window: Tensor | None, n_fft: int, win_length: int | None, like: Tensor) -> Tensor:
-    """The window in the middle of n_fft points."""
+    """The window centred among n_fft points, with zeros around it."""
     size = n_fft if win_length is None else win_length
     if not 0 < size <= n_fft:
         raise RuntimeError(f"expected 0 < win_length <= n_fft, but got win_length={size}")

@@ -14,7 +14,7 @@ __getattr__ = names_in("torch.storage")
 
 
 class UntypedStorage:
-    """The bytes that a tensor and its views lie in."""
+    """The bytes that a tensor and its views share."""
 
     def __init__(self, array: np.ndarray):
         while isinstance(array.base, np.ndarray):  # the array that owns the memory

@@ -293,7 +293,7 @@ class Tensor:
         return Tensor(np.array(data, dtype=kind), requires_grad=requires_grad)
 
     def new(self, *data: Any) -> Tensor:
-        """In older scripts: x.new(2, 3) is uninitialised memory, x.new([...]) the values, in x's dtype."""
+        """For older scripts: x.new(2, 3) is uninitialised memory, x.new([...]) holds the values. The dtype is x's."""
         first = data[0] if data else ()
         if isinstance(first, (list, tuple, ndarray, Tensor)) and not isinstance(first, Size):
             return self.new_tensor(first._array if isinstance(first, Tensor) else first)

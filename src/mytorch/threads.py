@@ -31,7 +31,7 @@ def get_num_threads() -> int:
 
 
 def set_num_threads(number: int) -> None:
-    """Without OpenBLAS there is nothing to set: use the BLAS's own environment variable."""
+    """Without OpenBLAS nothing is set here; the BLAS in use has an environment variable for it."""
     if number < 1:
         raise RuntimeError(f"set_num_threads expects a positive integer, but got {number}")
     functions = _openblas()

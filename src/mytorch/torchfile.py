@@ -33,7 +33,7 @@ def bytes_of(kind: str) -> int:
 
 
 def from_bytes(data: Any, kind: str) -> np.ndarray:
-    """A storage's values in memory of their own, which can be written to."""
+    """A copy of a storage's values, which can be written to."""
     if kind == BFLOAT16:
         return (np.frombuffer(data, "<u2").astype(np.uint32) << 16).view(np.float32)
     return np.frombuffer(data, kind).astype(np.dtype(kind).newbyteorder("="))
@@ -139,7 +139,7 @@ def read_legacy(data: bytes, where: str, weights_only: bool = True) -> Any:
     claimed = 0
 
     def storage(reference: tuple) -> np.ndarray:
-        """Made empty here, and filled when its bytes are reached, behind the object."""
+        """Created empty here, and filled when its bytes are read, which follow the object."""
         nonlocal claimed
         _, kind, key, _, count, view = reference
         if not isinstance(kind, str) or not isinstance(count, int) or count < 0:

@@ -111,7 +111,7 @@ def write_zip(value: Any, file: IO[bytes], root: str = "archive") -> None:
 
 
 def _entry(archive: zipfile.ZipFile, name: str, data: bytes) -> None:
-    """Every entry's data starts at a multiple of 64, so that torch can map it into memory; an extra field fills up."""
+    """Every entry's data starts at a multiple of 64, so that torch can map it into memory; an extra field pads it."""
     info = zipfile.ZipInfo(name)
     here: Any = archive.fp
     start = here.tell() + 30 + len(name) + 4  # after the entry's header, its name and the field's own header

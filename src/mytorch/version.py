@@ -1,4 +1,4 @@
-"""torch.version: the torch whose interface this is, and that it was built for no other device."""
+"""torch.version: which torch has this interface, and that there is no support for GPUs."""
 
 __version__ = "2.13.0+mytorch"
 cuda = hip = xpu = git_version = None

@@ -1,4 +1,4 @@
-"""torch.cuda, answered truthfully: there is none."""
+"""torch.cuda for a machine without a GPU: is_available() is False."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def max_memory_reserved(device: Any = None) -> int:
 
 
 def reset_peak_memory_stats(device: Any = None) -> None:
-    """Nothing is counted."""
+    """Does nothing: usage is not counted."""
 
 
 reset_max_memory_allocated = reset_peak_memory_stats
@@ -84,7 +84,7 @@ def ipc_collect() -> None:
 
 
 class OutOfMemoryError(RuntimeError):
-    """Of a GPU; scripts name it in an except clause."""
+    """An error of a GPU; scripts name it in an except clause."""
 
 
 class _NoCuda:

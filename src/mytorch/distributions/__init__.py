@@ -2,13 +2,13 @@
 
 from mytorch.absent import Absent
 
-from . import constraints, transforms
+from . import constraints, kl_pairs, transforms  # noqa: F401  (kl_pairs registers what it has)
+from .constraint_registry import biject_to, transform_to
 from .discrete import (
     Bernoulli,
     Binomial,
     Categorical,
     Geometric,
-    Multinomial,
     NegativeBinomial,
     OneHotCategorical,
     OneHotCategoricalStraightThrough,
@@ -19,19 +19,37 @@ from .gamma import Beta, Chi2, Dirichlet, Exponential, Gamma, StudentT
 from .kl import kl_divergence, register_kl
 from .location import Cauchy, Gumbel, HalfNormal, Laplace, LogNormal, Normal, Uniform
 from .mixture import MixtureSameFamily, RelaxedBernoulli, RelaxedOneHotCategorical
+from .multinomial import Multinomial
 from .multivariate import Independent, MultivariateNormal
 from .tails import HalfCauchy, Pareto, Weibull
+from .transformed import TransformedDistribution
 from .transforms import (
+    AbsTransform,
     AffineTransform,
     ComposeTransform,
     ExpTransform,
+    PowerTransform,
     SigmoidTransform,
+    SoftplusTransform,
     TanhTransform,
     Transform,
-    TransformedDistribution,
+    identity_transform,
+)
+from .wide_transforms import (
+    IndependentTransform,
+    LowerCholeskyTransform,
+    PositiveDefiniteTransform,
+    ReshapeTransform,
+    SoftmaxTransform,
+    StickBreakingTransform,
 )
 
+_WIDE = (IndependentTransform, LowerCholeskyTransform, PositiveDefiniteTransform, ReshapeTransform, SoftmaxTransform)
+for _transform in (*_WIDE, StickBreakingTransform):
+    setattr(transforms, _transform.__name__, _transform)  # torch has them all in one module
+
 __all__ = [
+    "AbsTransform",
     "AffineTransform",
     "Bernoulli",
     "Beta",
@@ -51,8 +69,10 @@ __all__ = [
     "HalfCauchy",
     "HalfNormal",
     "Independent",
+    "IndependentTransform",
     "Laplace",
     "LogNormal",
+    "LowerCholeskyTransform",
     "MixtureSameFamily",
     "Multinomial",
     "MultivariateNormal",
@@ -62,18 +82,27 @@ __all__ = [
     "OneHotCategoricalStraightThrough",
     "Pareto",
     "Poisson",
+    "PositiveDefiniteTransform",
+    "PowerTransform",
     "RelaxedBernoulli",
     "RelaxedOneHotCategorical",
+    "ReshapeTransform",
     "SigmoidTransform",
+    "SoftmaxTransform",
+    "SoftplusTransform",
+    "StickBreakingTransform",
     "StudentT",
     "TanhTransform",
     "Transform",
     "TransformedDistribution",
     "Uniform",
     "Weibull",
+    "biject_to",
     "constraints",
+    "identity_transform",
     "kl_divergence",
     "register_kl",
+    "transform_to",
     "transforms",
 ]
 

@@ -9,7 +9,21 @@ from mytorch.tensor import Tensor
 
 
 class Constraint:
-    """A rule with torch's name; event_dim is how many last dimensions make one event."""
+    """event_dim is how many last dimensions make one event; a subclass defines check(value)."""
+
+    is_discrete = False
+    event_dim = 0
+
+    def check(self, value: Tensor) -> Tensor:
+        raise NotImplementedError(f"{type(self).__name__} defines no check(value)")
+
+    def __repr__(self) -> str:
+        bounds = ", ".join(f"{name}={value}" for name, value in vars(self).items())
+        return f"{type(self).__name__}({bounds})"
+
+
+class Rule(Constraint):
+    """A constraint without bounds, by its name in torch."""
 
     def __init__(self, name: str, rule: Callable[[Tensor], Tensor], event_dim: int = 0, is_discrete: bool = False):
         self.name, self._rule, self.event_dim, self.is_discrete = name, rule, event_dim, is_discrete
@@ -18,72 +32,116 @@ class Constraint:
         return self._rule(value)
 
     def __repr__(self) -> str:
-        return self.name
+        return f"{self.name}()"
 
 
-def greater_than(lower_bound: Any) -> Constraint:
-    return Constraint(f"GreaterThan(lower_bound={lower_bound})", lambda x: x > lower_bound)
+class GreaterThan(Constraint):
+    def __init__(self, lower_bound: Any):
+        self.lower_bound = lower_bound
+
+    def check(self, value: Tensor) -> Tensor:
+        return value > self.lower_bound
 
 
-def greater_than_eq(lower_bound: Any) -> Constraint:
-    return Constraint(f"GreaterThanEq(lower_bound={lower_bound})", lambda x: x >= lower_bound)
+class GreaterThanEq(GreaterThan):
+    def check(self, value: Tensor) -> Tensor:
+        return value >= self.lower_bound
 
 
-def less_than(upper_bound: Any) -> Constraint:
-    return Constraint(f"LessThan(upper_bound={upper_bound})", lambda x: x < upper_bound)
+class LessThan(Constraint):
+    def __init__(self, upper_bound: Any):
+        self.upper_bound = upper_bound
+
+    def check(self, value: Tensor) -> Tensor:
+        return value < self.upper_bound
 
 
-def interval(lower_bound: Any, upper_bound: Any) -> Constraint:
-    name = f"Interval(lower_bound={lower_bound}, upper_bound={upper_bound})"
-    return Constraint(name, lambda x: (x >= lower_bound) & (x <= upper_bound))
+class Interval(Constraint):
+    def __init__(self, lower_bound: Any, upper_bound: Any):
+        self.lower_bound, self.upper_bound = lower_bound, upper_bound
+
+    def check(self, value: Tensor) -> Tensor:
+        return (value >= self.lower_bound) & (value <= self.upper_bound)
 
 
-def half_open_interval(lower_bound: Any, upper_bound: Any) -> Constraint:
-    name = f"HalfOpenInterval(lower_bound={lower_bound}, upper_bound={upper_bound})"
-    return Constraint(name, lambda x: (x >= lower_bound) & (x < upper_bound))
+class HalfOpenInterval(Interval):
+    def check(self, value: Tensor) -> Tensor:
+        return (value >= self.lower_bound) & (value < self.upper_bound)
 
 
-def multinomial(upper_bound: int) -> Constraint:
-    return Constraint(
-        f"Multinomial(upper_bound={upper_bound})", lambda x: (x >= 0).all(-1) & (x.sum(-1) <= upper_bound), 1, True
-    )
+class IntegerInterval(Interval):
+    is_discrete = True
+
+    def check(self, value: Tensor) -> Tensor:
+        return (value % 1 == 0) & super().check(value)
 
 
-def integer_interval(lower_bound: Any, upper_bound: Any) -> Constraint:
-    name = f"IntegerInterval(lower_bound={lower_bound}, upper_bound={upper_bound})"
-    return Constraint(name, lambda x: (x % 1 == 0) & (x >= lower_bound) & (x <= upper_bound), 0, True)
+class IntegerGreaterThan(GreaterThan):
+    is_discrete = True
+
+    def check(self, value: Tensor) -> Tensor:
+        return (value % 1 == 0) & (value >= self.lower_bound)
 
 
-def independent(base: Constraint, dims: int) -> Constraint:
-    """The base's rule for all of the last dims dimensions at once."""
-    if not dims:
-        return base
-    return Constraint(
-        f"IndependentConstraint({base.name}, {dims})",
-        lambda x: base.check(x).flatten(-dims).all(-1),
-        base.event_dim + dims,
-        base.is_discrete,
-    )
+class Multinomial(Constraint):
+    is_discrete = True
+    event_dim = 1
+
+    def __init__(self, upper_bound: int):
+        self.upper_bound = upper_bound
+
+    def check(self, value: Tensor) -> Tensor:
+        return (value >= 0).all(-1) & (value.sum(-1) <= self.upper_bound)
 
 
-real = Constraint("Real()", lambda x: x == x)
-real_vector = Constraint("IndependentConstraint(Real(), 1)", lambda x: (x == x).all(-1), 1)
+class IndependentConstraint(Constraint):
+    """The base's rule for all of the last dimensions at once."""
+
+    def __init__(self, base_constraint: Constraint, reinterpreted_batch_ndims: int):
+        self.base_constraint, self.reinterpreted_batch_ndims = base_constraint, reinterpreted_batch_ndims
+        self.event_dim = base_constraint.event_dim + reinterpreted_batch_ndims
+        self.is_discrete = base_constraint.is_discrete
+
+    def check(self, value: Tensor) -> Tensor:
+        answer = self.base_constraint.check(value)
+        return answer.flatten(-self.reinterpreted_batch_ndims).all(-1) if self.reinterpreted_batch_ndims else answer
+
+    def __repr__(self) -> str:
+        return f"IndependentConstraint({self.base_constraint}, {self.reinterpreted_batch_ndims})"
+
+
+class dependent_property(property):
+    """A support that depends on the parameters: @dependent_property, with or without arguments."""
+
+    def __init__(self, fn: Any = None, *, is_discrete: bool = False, event_dim: int = 0):
+        super().__init__(fn)
+
+    def __call__(self, fn: Any) -> dependent_property:
+        return dependent_property(fn)
+
+
+greater_than, greater_than_eq, less_than = GreaterThan, GreaterThanEq, LessThan
+interval, half_open_interval, integer_interval = Interval, HalfOpenInterval, IntegerInterval
+multinomial, independent = Multinomial, IndependentConstraint
+dependent = Rule("Dependent", lambda x: x == x)
+real = Rule("Real", lambda x: x == x)
+real_vector = independent(real, 1)
 positive = greater_than(0.0)
 nonnegative = greater_than_eq(0.0)
 unit_interval = interval(0.0, 1.0)
-boolean = Constraint("Boolean()", lambda x: (x == 0) | (x == 1), 0, True)
-positive_integer = Constraint("IntegerGreaterThan(lower_bound=1)", lambda x: (x % 1 == 0) & (x >= 1), 0, True)
-nonnegative_integer = Constraint("IntegerGreaterThan(lower_bound=0)", lambda x: (x % 1 == 0) & (x >= 0), 0, True)
-simplex = Constraint("Simplex()", lambda x: (x >= 0).all(-1) & ((x.sum(-1) - 1).abs() < 1e-6), 1)
-one_hot = Constraint("OneHot()", lambda x: ((x == 0) | (x == 1)).all(-1) & (x.sum(-1) == 1), 1, True)
-lower_cholesky = Constraint(
-    "LowerCholesky()", lambda x: (x.tril() == x).flatten(-2).all(-1) & (x.diagonal(0, -2, -1) > 0).all(-1), 2
+boolean = Rule("Boolean", lambda x: (x == 0) | (x == 1), 0, True)
+positive_integer = IntegerGreaterThan(1)
+nonnegative_integer = IntegerGreaterThan(0)
+simplex = Rule("Simplex", lambda x: (x >= 0).all(-1) & ((x.sum(-1) - 1).abs() < 1e-6), 1)
+one_hot = Rule("OneHot", lambda x: ((x == 0) | (x == 1)).all(-1) & (x.sum(-1) == 1), 1, True)
+lower_cholesky = Rule(
+    "LowerCholesky", lambda x: (x.tril() == x).flatten(-2).all(-1) & (x.diagonal(0, -2, -1) > 0).all(-1), 2
 )
-lower_triangular = Constraint("LowerTriangular()", lambda x: (x.tril() == x).flatten(-2).all(-1), 2)
-square = Constraint("Square()", lambda x: (x[..., 0, 0] == x[..., 0, 0]) & (x.shape[-1] == x.shape[-2]), 2)
-symmetric = Constraint("Symmetric()", lambda x: _symmetric(x), 2)
-positive_semidefinite = Constraint("PositiveSemidefinite()", lambda x: _smallest(x) >= 0, 2)
-positive_definite = Constraint("PositiveDefinite()", lambda x: _smallest(x) > 0, 2)
+lower_triangular = Rule("LowerTriangular", lambda x: (x.tril() == x).flatten(-2).all(-1), 2)
+square = Rule("Square", lambda x: (x[..., 0, 0] == x[..., 0, 0]) & (x.shape[-1] == x.shape[-2]), 2)
+symmetric = Rule("Symmetric", lambda x: _symmetric(x), 2)
+positive_semidefinite = Rule("PositiveSemidefinite", lambda x: _smallest(x) >= 0, 2)
+positive_definite = Rule("PositiveDefinite", lambda x: _smallest(x) > 0, 2)
 
 
 def _symmetric(x: Tensor) -> Tensor:

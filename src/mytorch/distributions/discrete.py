@@ -1,4 +1,4 @@
-"""Discrete distributions: Bernoulli, Categorical, OneHotCategorical, Binomial, Multinomial and the like."""
+"""Discrete distributions: Bernoulli, Categorical, OneHotCategorical, Binomial and the like."""
 
 from __future__ import annotations
 
@@ -112,6 +112,12 @@ class Geometric(_Binary):
 class Binomial(_Binary):
     """The number of successes in total_count trials."""
 
+    arg_constraints: ClassVar[dict[str, Any]] = {
+        "total_count": constraints.nonnegative_integer,
+        **_Binary.arg_constraints,
+    }
+    has_enumerate_support = True
+
     def __init__(
         self, total_count: Any = 1, probs: Any = None, logits: Any = None, validate_args: bool | None = None
     ) -> None:
@@ -149,10 +155,27 @@ class Binomial(_Binary):
         softplus = logits.clamp(min=0) + torch.log1p(torch.exp(-logits.abs()))
         return choose + value * logits - n * softplus
 
+    def enumerate_support(self, expand: bool = True) -> Tensor:
+        count = self.total_count._array
+        if count.size and (count != count.flat[0]).any():
+            raise NotImplementedError("Inhomogeneous total count not supported by `enumerate_support`.")
+        values = torch.arange(1 + int(count.flat[0]), dtype=self.total_count.dtype)
+        values = values.view(-1, *[1] * len(self._batch_shape))
+        return values.expand(-1, *self._batch_shape) if expand else values
+
+    def entropy(self) -> Tensor:
+        log = self.log_prob(self.enumerate_support(False))
+        return -(torch.exp(log) * log).sum(0)
+
 
 class NegativeBinomial(_Binary):
     """The number of successes, each with probability probs, before total_count failures."""
 
+    arg_constraints: ClassVar[dict[str, Any]] = {
+        "total_count": constraints.nonnegative,
+        "probs": constraints.half_open_interval(0.0, 1.0),
+        "logits": constraints.real,
+    }
     support = constraints.nonnegative_integer
 
     def __init__(
@@ -271,6 +294,7 @@ class OneHotCategorical(_Classes):
     """A class as a one-hot vector."""
 
     support = constraints.one_hot
+    has_enumerate_support = True
 
     def _events(self, given: Tensor) -> Any:
         return given.shape[-1:]
@@ -293,6 +317,11 @@ class OneHotCategorical(_Classes):
     def log_prob(self, value: Tensor) -> Tensor:
         self._validate_sample(value)
         return (value * self.logits).sum(-1)
+
+    def enumerate_support(self, expand: bool = True) -> Tensor:
+        n = self._num_events
+        values = torch.eye(n, dtype=self.probs.dtype).view(n, *[1] * len(self._batch_shape), n)
+        return values.expand(n, *self._batch_shape, n) if expand else values
 
 
 class OneHotCategoricalStraightThrough(OneHotCategorical):
@@ -332,49 +361,3 @@ class Poisson(ExponentialFamily):
         self._validate_sample(value)
         rate, value = broadcast_all(self.rate, value)
         return value.xlogy(rate) - rate - torch.lgamma(value + 1)
-
-
-class Multinomial(Distribution):
-    """How often each class comes in total_count draws."""
-
-    arg_constraints: ClassVar[dict[str, Any]] = {"probs": constraints.simplex, "logits": constraints.real_vector}
-
-    def __init__(
-        self, total_count: int = 1, probs: Any = None, logits: Any = None, validate_args: bool | None = None
-    ) -> None:
-        if not isinstance(total_count, int):
-            raise NotImplementedError("inhomogeneous total_count is not supported")
-        self.total_count, self._one = total_count, Categorical(probs, logits)
-        super().__init__(self._one.batch_shape, self._one.probs.shape[-1:], validate_args)
-
-    @property
-    def support(self) -> constraints.Constraint:  # type: ignore[override]
-        return constraints.multinomial(self.total_count)
-
-    @property
-    def probs(self) -> Tensor:
-        return self._one.probs
-
-    @property
-    def logits(self) -> Tensor:
-        return self._one.logits
-
-    @property
-    def mean(self) -> Tensor:
-        return self.probs * self.total_count
-
-    @property
-    def variance(self) -> Tensor:
-        return self.total_count * self.probs * (1 - self.probs)
-
-    def sample(self, sample_shape: Any = ()) -> Tensor:
-        probs = self.probs.detach()._array.astype(np.float64)
-        shape = tuple(self._extended_shape(sample_shape))
-        shares = np.broadcast_to(probs / probs.sum(-1, keepdims=True), shape)
-        return Tensor(np.asarray(numpy_generator().multinomial(self.total_count, shares), self.probs._array.dtype))
-
-    def log_prob(self, value: Tensor) -> Tensor:
-        self._validate_sample(value)
-        logits, value = broadcast_all(self.logits, value)
-        logits = logits.masked_fill((value == 0) & (logits == -float("inf")), 0)
-        return torch.lgamma(value.sum(-1) + 1) - torch.lgamma(value + 1).sum(-1) + (logits * value).sum(-1)

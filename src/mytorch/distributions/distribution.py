@@ -30,6 +30,7 @@ class Distribution:
     has_enumerate_support = False
     arg_constraints: ClassVar[dict[str, Any]] = {}
     support: Any = None
+    _derived: ClassVar[tuple[str, ...]] = ()  # tensors that are no parameters and have the batch's shape as well
     _validate_args = True
 
     def __init__(self, batch_shape: Any = (), event_shape: Any = (), validate_args: bool | None = None):
@@ -108,7 +109,7 @@ class Distribution:
         """The same distribution with its parameters repeated to a batch shape."""
         new = type(self).__new__(type(self))
         new.__dict__.update(self.__dict__)
-        for name in self.arg_constraints:
+        for name in (*self.arg_constraints, *self._derived):
             value = self.__dict__.get(name)
             if isinstance(value, Tensor):
                 own = value._array.shape[len(self._batch_shape) :]
@@ -126,6 +127,11 @@ class Distribution:
         if events and value._array.shape[value._array.ndim - events :] != tuple(self._event_shape):
             raise ValueError(
                 f"The right-most size of value must match event_shape: {tuple(value.shape)} vs {self._event_shape}."
+            )
+        whole = (*self._batch_shape, *self._event_shape)
+        if any(1 not in (n, m) and n != m for n, m in zip(value._array.shape[::-1], whole[::-1])):
+            raise ValueError(
+                f"Value is not broadcastable with batch_shape+event_shape: {value.shape} vs {Size(whole)}."
             )
         rule = self.support
         if self._validate_args and rule is not None and not bool(rule.check(value.detach()).all()):

@@ -89,6 +89,10 @@ class Gamma(ExponentialFamily):
         a, b = self.concentration, self.rate
         return torch.xlogy(a, b) + torch.xlogy(a - 1, value) - b * value - torch.lgamma(a)
 
+    def cdf(self, value: Tensor) -> Tensor:
+        self._validate_sample(value)
+        return torch.special.gammainc(self.concentration, self.rate * value)
+
     def entropy(self) -> Tensor:
         a = self.concentration
         return a - torch.log(self.rate) + torch.lgamma(a) + (1.0 - a) * torch.digamma(a)
@@ -96,6 +100,7 @@ class Gamma(ExponentialFamily):
 
 class Chi2(Gamma):
     arg_constraints: ClassVar[dict[str, Any]] = {"df": constraints.positive}
+    _derived: ClassVar[tuple[str, ...]] = ("concentration", "rate")
 
     def __init__(self, df: Any, validate_args: bool | None = None):
         (self.df,) = broadcast_all(df)
@@ -204,6 +209,19 @@ class StudentT(Distribution):
     @property
     def mode(self) -> Tensor:
         return self.loc
+
+    @property
+    def variance(self) -> Tensor:
+        """Infinite for 1 < df <= 2 and undefined below."""
+        finite = self.scale.pow(2) * self.df / (self.df - 2)
+        wide = torch.where(self.df > 2, finite, torch.full_like(self.df, float("inf")))
+        return torch.where(self.df <= 1, torch.full_like(self.df, float("nan")), wide)
+
+    def entropy(self) -> Tensor:
+        half = 0.5 * self.df
+        log_beta = torch.lgamma(half) + torch.lgamma(torch.full_like(half, 0.5)) - torch.lgamma(half + 0.5)
+        away = torch.digamma(half + 0.5) - torch.digamma(half)
+        return self.scale.log() + (half + 0.5) * away + 0.5 * self.df.log() + log_beta
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
         shape, kind = self._extended_shape(sample_shape), self.loc._array.dtype

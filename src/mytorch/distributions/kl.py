@@ -9,11 +9,13 @@ from typing import Any
 import mytorch as torch
 from mytorch.tensor import Tensor
 
-from .discrete import Bernoulli, Categorical, Geometric, OneHotCategorical, Poisson
+from .discrete import Bernoulli, Binomial, Categorical, Geometric, OneHotCategorical, Poisson
 from .distribution import Distribution
 from .gamma import Beta, Dirichlet, Exponential, Gamma
-from .location import Laplace, LogNormal, Normal, Uniform
+from .location import EULER, Cauchy, Gumbel, HalfNormal, Laplace, LogNormal, Normal, Uniform
 from .multivariate import Independent, MultivariateNormal, sum_rightmost
+from .tails import HalfCauchy, Pareto
+from .transformed import TransformedDistribution
 
 _REGISTRY: dict[tuple[type, type], Callable] = {}
 
@@ -27,7 +29,7 @@ def register_kl(type_p: type, type_q: type) -> Callable[[Callable], Callable]:
 
 
 def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
-    """Of the registered pairs that fit, the most special one."""
+    """The most specific of the registered pairs that fit is used."""
     fitting = [(a, b) for a, b in _REGISTRY if isinstance(p, a) and isinstance(q, b)]
     if not fitting:
         raise NotImplementedError(
@@ -73,18 +75,6 @@ def _uniform(p: Uniform, q: Uniform) -> Tensor:
     return result.masked_fill((q.low > p.low) | (q.high < p.high), float("inf"))
 
 
-@register_kl(Uniform, Normal)
-def _uniform_normal(p: Uniform, q: Normal) -> Tensor:
-    width, away = p.high - p.low, (p.high + p.low) / 2 - q.loc
-    return (math.sqrt(2 * math.pi) * q.scale / width).log() + (width**2 / 12 + away**2) / (2 * q.scale**2)
-
-
-@register_kl(Normal, Uniform)
-def _normal_uniform(p: Normal, q: Uniform) -> Tensor:
-    """A normal draw can lie outside any interval."""
-    return torch.full_like(p.loc + q.low, math.inf)
-
-
 @register_kl(Exponential, Exponential)
 def _exponential(p: Exponential, q: Exponential) -> Tensor:
     ratio = q.rate / p.rate
@@ -125,6 +115,54 @@ def _dirichlet(p: Dirichlet, q: Dirichlet) -> Tensor:
 @register_kl(Beta, Beta)
 def _beta(p: Beta, q: Beta) -> Tensor:
     return _dirichlet(p._dirichlet, q._dirichlet)
+
+
+@register_kl(Binomial, Binomial)
+def _binomial(p: Binomial, q: Binomial) -> Tensor:
+    if bool((p.total_count < q.total_count).any()):
+        raise NotImplementedError("KL between Binomials where q.total_count > p.total_count is not implemented")
+    softplus = torch.nn.functional.softplus
+    t = p.total_count * (p.probs * (p.logits - q.logits) + softplus(q.logits) - softplus(p.logits))
+    return t.masked_fill(p.total_count > q.total_count, math.inf)  # p gives values that q does not
+
+
+@register_kl(Gumbel, Gumbel)
+def _gumbel(p: Gumbel, q: Gumbel) -> Tensor:
+    ratio, away = p.scale / q.scale, (p.loc - q.loc) / q.scale
+    return -ratio.log() + EULER * (ratio - 1) + away + torch.exp(torch.lgamma(1 + ratio) - away) - 1
+
+
+@register_kl(HalfNormal, HalfNormal)
+def _half_normal(p: HalfNormal, q: HalfNormal) -> Tensor:
+    ratio = (p.scale / q.scale).pow(2)
+    return 0.5 * (ratio - 1 - ratio.log())
+
+
+@register_kl(Cauchy, Cauchy)
+def _cauchy(p: Cauchy, q: Cauchy) -> Tensor:
+    between = (p.scale + q.scale).pow(2) + (p.loc - q.loc).pow(2)
+    return between.log() - (4 * p.scale * q.scale).log()
+
+
+@register_kl(HalfCauchy, HalfCauchy)
+def _half_cauchy(p: HalfCauchy, q: HalfCauchy) -> Tensor:
+    return _cauchy(p._whole(), q._whole())
+
+
+@register_kl(Pareto, Pareto)
+def _pareto(p: Pareto, q: Pareto) -> Tensor:
+    ratio = q.alpha / p.alpha
+    t = q.alpha * (p.scale / q.scale).log() - ratio.log() + ratio - 1
+    return t.masked_fill(p.scale < q.scale, math.inf)
+
+
+@register_kl(TransformedDistribution, TransformedDistribution)
+def _transformed(p: TransformedDistribution, q: TransformedDistribution) -> Tensor:
+    """The same transforms of both values change nothing."""
+    if p.transforms != q.transforms or p.event_shape != q.event_shape:
+        raise NotImplementedError("KL of TransformedDistribution needs the same transforms and event_shape in both")
+    own = kl_divergence(p.base_dist, q.base_dist)
+    return sum_rightmost(own, len(p.event_shape) - len(p.base_dist.event_shape))
 
 
 @register_kl(Independent, Independent)

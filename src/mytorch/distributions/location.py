@@ -28,7 +28,7 @@ def _open_uniform(distribution: Distribution, sample_shape: Any, like: Tensor) -
 class _LocScale(Distribution):
     has_rsample = True
     arg_constraints: ClassVar[dict[str, Any]] = {"loc": constraints.real, "scale": constraints.positive}
-    support = constraints.real
+    support: Any = constraints.real
 
     def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None):
         self.loc, self.scale = broadcast_all(loc, scale)
@@ -143,6 +143,13 @@ class HalfNormal(Distribution):
         self._validate_sample(value)
         return Normal(torch.zeros_like(self.scale), self.scale, False).log_prob(value) + math.log(2)
 
+    def cdf(self, value: Tensor) -> Tensor:
+        self._validate_sample(value)
+        return 2 * Normal(torch.zeros_like(self.scale), self.scale, False).cdf(value) - 1
+
+    def icdf(self, value: Tensor) -> Tensor:
+        return Normal(torch.zeros_like(self.scale), self.scale, False).icdf((value + 1) / 2)
+
     def entropy(self) -> Tensor:
         return Normal(torch.zeros_like(self.scale), self.scale, False).entropy() - math.log(2)
 
@@ -167,6 +174,10 @@ class Laplace(_LocScale):
     def cdf(self, value: Tensor) -> Tensor:
         return 0.5 - 0.5 * (value - self.loc).sign() * torch.expm1(-(value - self.loc).abs() / self.scale)
 
+    def icdf(self, value: Tensor) -> Tensor:
+        side = value - 0.5
+        return self.loc - self.scale * side.sign() * torch.log1p(-2 * side.abs())
+
     def entropy(self) -> Tensor:
         return 1 + torch.log(2 * self.scale)
 
@@ -188,6 +199,13 @@ class Cauchy(_LocScale):
         self._validate_sample(value)
         return -math.log(math.pi) - self.scale.log() - (((value - self.loc) / self.scale) ** 2).log1p()
 
+    def cdf(self, value: Tensor) -> Tensor:
+        self._validate_sample(value)
+        return torch.atan((value - self.loc) / self.scale) / math.pi + 0.5
+
+    def icdf(self, value: Tensor) -> Tensor:
+        return torch.tan(math.pi * (value - 0.5)) * self.scale + self.loc
+
     def entropy(self) -> Tensor:
         return math.log(4 * math.pi) + self.scale.log()
 
@@ -208,6 +226,13 @@ class Gumbel(_LocScale):
         self._validate_sample(value)
         y = (self.loc - value) / self.scale
         return (y - y.exp()) - self.scale.log()
+
+    def cdf(self, value: Tensor) -> Tensor:
+        self._validate_sample(value)
+        return torch.exp(-torch.exp((self.loc - value) / self.scale))
+
+    def icdf(self, value: Tensor) -> Tensor:
+        return self.loc - self.scale * (-value.log()).log()
 
     def entropy(self) -> Tensor:
         return self.scale.log() + (1 + EULER)

@@ -29,6 +29,18 @@ class MixtureSameFamily(Distribution):
     def support(self) -> Any:  # type: ignore[override]
         return self.component_distribution.support
 
+    def expand(self, batch_shape: Any, _instance: Any = None) -> Distribution:
+        new: Any = super().expand(batch_shape)
+        new.component_distribution = self.component_distribution.expand(
+            (*batch_shape, self.component_distribution.batch_shape[-1])
+        )
+        new.mixture_distribution = self.mixture_distribution.expand(batch_shape)
+        return new
+
+    def cdf(self, value: Tensor) -> Tensor:
+        each = self.component_distribution.cdf(value.unsqueeze(self._component_dim))
+        return (each * self.mixture_distribution.probs).sum(-1)
+
     def _shares(self) -> Tensor:
         probs = self.mixture_distribution.probs
         return probs.reshape(*probs.shape, *[1] * len(self._event_shape))
@@ -63,10 +75,10 @@ class MixtureSameFamily(Distribution):
 
 
 class RelaxedOneHotCategorical(Distribution):
-    """Gumbel-softmax: nearly one-hot vectors, the more so the lower the temperature."""
+    """Gumbel-softmax: nearly one-hot vectors; the lower the temperature, the closer to one-hot."""
 
     has_rsample = True
-    arg_constraints: ClassVar[dict[str, Any]] = {"logits": constraints.real_vector}
+    arg_constraints: ClassVar[dict[str, Any]] = {"probs": constraints.simplex, "logits": constraints.real_vector}
     support = constraints.simplex
 
     def __init__(self, temperature: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None):
@@ -92,10 +104,10 @@ class RelaxedOneHotCategorical(Distribution):
 
 
 class RelaxedBernoulli(Distribution):
-    """Nearly 0 or 1, the more so the lower the temperature."""
+    """Values near 0 or 1; the lower the temperature, the nearer."""
 
     has_rsample = True
-    arg_constraints: ClassVar[dict[str, Any]] = {"logits": constraints.real}
+    arg_constraints: ClassVar[dict[str, Any]] = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.unit_interval
 
     def __init__(self, temperature: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None):

@@ -44,12 +44,19 @@ class HalfCauchy(Distribution):
         self._validate_sample(value)
         return self._whole().log_prob(value) + math.log(2)
 
+    def cdf(self, value: Tensor) -> Tensor:
+        self._validate_sample(value)
+        return 2 * self._whole().cdf(value) - 1
+
+    def icdf(self, value: Tensor) -> Tensor:
+        return self._whole().icdf((value + 1) / 2)
+
     def entropy(self) -> Tensor:
         return self._whole().entropy() - math.log(2)
 
 
 class Pareto(Distribution):
-    """The density falls from `scale` on as x to the power of -(alpha + 1)."""
+    """The density is 0 below `scale` and proportional to x^-(alpha + 1) above."""
 
     has_rsample = True
     arg_constraints: ClassVar[dict[str, Any]] = {"alpha": constraints.positive, "scale": constraints.positive}
@@ -82,6 +89,13 @@ class Pareto(Distribution):
     def log_prob(self, value: Tensor) -> Tensor:
         self._validate_sample(value)
         return self.alpha.log() + self.alpha * self.scale.log() - (self.alpha + 1) * value.log()
+
+    def cdf(self, value: Tensor) -> Tensor:
+        self._validate_sample(value)
+        return 1 - (self.scale / value).pow(self.alpha)
+
+    def icdf(self, value: Tensor) -> Tensor:
+        return self.scale * (1 - value).pow(-1 / self.alpha)
 
     def entropy(self) -> Tensor:
         return (self.scale / self.alpha).log() + 1 + 1 / self.alpha
@@ -119,6 +133,13 @@ class Weibull(Distribution):
         self._validate_sample(value)
         k, share = self.concentration, value / self.scale
         return k.log() - self.scale.log() + (k - 1) * share.log() - share.pow(k)
+
+    def cdf(self, value: Tensor) -> Tensor:
+        self._validate_sample(value)
+        return -torch.expm1(-(value / self.scale).pow(self.concentration))
+
+    def icdf(self, value: Tensor) -> Tensor:
+        return self.scale * (-torch.log1p(-value)).pow(1 / self.concentration)
 
     def entropy(self) -> Tensor:
         k = self.concentration

@@ -1,4 +1,4 @@
-"""torch.distributions.utils: what authors of distributions take from torch."""
+"""torch.distributions.utils: functions for writing distributions of one's own."""
 
 from __future__ import annotations
 

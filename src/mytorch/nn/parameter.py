@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mytorch.dtypes import default
+from mytorch.dtypes import default, to_numpy
 from mytorch.tensor import Tensor
 
 
@@ -23,3 +23,45 @@ class Parameter(Tensor):
 
     def __repr__(self) -> str:
         return "Parameter containing:\n" + super().__repr__()
+
+
+class Uninitialized:
+    """Mixed into the tensors of lazy layers, whose shape is not known yet. A tensor stays the same object when it gets
+    one, so an optimiser may hold it already."""
+
+    __slots__ = ()  # a tensor can become one of another class where neither adds to it
+    cls_to_become: type
+
+    @property
+    def shape(self) -> Any:
+        raise RuntimeError(
+            "Can't access the shape of an uninitialized parameter or buffer: call the module once (or load a state "
+            "dict into it) before."
+        )
+
+    def materialize(self: Any, shape: Any, device: Any = None, dtype: Any = None) -> None:
+        kind = self._array.dtype if dtype is None else to_numpy(dtype)
+        self._array = np.empty(tuple(shape), kind)
+        self.__class__ = self.cls_to_become
+
+    def detach(self) -> Any:
+        """Itself, so that a state dict says that there is no value yet."""
+        return self
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}>"
+
+
+class UninitializedParameter(Uninitialized, Parameter):
+    cls_to_become = Parameter
+
+    def __init__(self, requires_grad: bool = True, device: Any = None, dtype: Any = None):
+        Parameter.__init__(self, Tensor(np.empty(0, default() if dtype is None else to_numpy(dtype))), requires_grad)
+
+
+class UninitializedBuffer(Uninitialized, Tensor):
+    __slots__ = ()
+    cls_to_become = Tensor
+
+    def __init__(self, requires_grad: bool = False, device: Any = None, dtype: Any = None):
+        super().__init__(np.empty(0, default() if dtype is None else to_numpy(dtype)), requires_grad=requires_grad)

@@ -56,8 +56,8 @@ def _put(array: np.ndarray, key: tuple, value: np.ndarray) -> np.ndarray:
 
 
 @numpy_names
-def split(input: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
-    shape = input._array.shape
+def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
+    shape = tensor._array.shape
     if not shape:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
     axis = axis_of(dim, len(shape))
@@ -76,7 +76,12 @@ def split(input: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Ten
             )
     ends = np.cumsum(sizes).tolist()
     lead = (slice(None),) * axis
-    return pieces(input, [(*lead, slice(end - size, end)) for size, end in zip(sizes, ends)])
+    return pieces(tensor, [(*lead, slice(end - size, end)) for size, end in zip(sizes, ends)])
+
+
+def _split(self: Tensor, split_size: Any, dim: int = 0) -> tuple[Tensor, ...]:
+    """The method, whose argument has another name than the function's."""
+    return split(self, split_size, dim)
 
 
 @numpy_names
@@ -378,9 +383,9 @@ def vstack(tensors: Sequence[Tensor]) -> Tensor:
 
 
 METHODS = attach(
-    split, split_with_sizes, chunk, tensor_split, hsplit, vsplit, dsplit, unbind, narrow, select, tile,
+    split_with_sizes, chunk, tensor_split, hsplit, vsplit, dsplit, unbind, narrow, select, tile,
     repeat_interleave, flip, fliplr, flipud, roll,
     rot90, tril, triu, diagonal, diag,
 )  # fmt: skip
-FUNCTIONS = named(broadcast_tensors, meshgrid, hstack, vstack, row_stack=vstack)
-attach(repeat, unfold)
+FUNCTIONS = named(split, broadcast_tensors, meshgrid, hstack, vstack, row_stack=vstack)
+attach(repeat, unfold, split=_split)

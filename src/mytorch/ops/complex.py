@@ -88,7 +88,7 @@ def _as_complex(t: Tensor, kind: np.dtype) -> Tensor:
 
 
 def polar(abs: Tensor, angle: Tensor) -> Tensor:
-    """The number of this length in this direction."""
+    """The complex number with this absolute value and angle."""
     if abs._array.dtype != angle._array.dtype:
         raise RuntimeError(f"Expected object of scalar type {abs.dtype} but got scalar type {angle.dtype}")
     return complex(abs * cos(angle), abs * sin(angle))

@@ -111,7 +111,7 @@ def nanmean(input: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any
 
 
 def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = None) -> Tensor:
-    """Differences of neighbours, n times."""
+    """Differences of neighbouring elements, taken n times."""
     if not input._array.ndim:
         raise RuntimeError("diff expects input to be at least one-dimensional")
     if n < 0:
@@ -197,7 +197,7 @@ def _quantiles(input: Tensor, q: Any, dim: int | None, keepdim: bool, interpolat
 def quantile(
     input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
 ) -> Tensor:
-    """Between the two nearest elements in order."""
+    """Interpolates between the two nearest elements in sorted order."""
     return _quantiles(input, q, dim, keepdim, interpolation, skip_nan=False)
 
 

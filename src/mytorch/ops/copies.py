@@ -1,4 +1,4 @@
-"""The forms torch generates from others: x_copy gives a new tensor where x gives a view, and views by strides."""
+"""Functions x_copy, which give a new tensor where x gives a view, and views by strides."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def alias_copy(input: Tensor) -> Tensor:
 
 
 def _strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None) -> tuple[Any, Any]:
-    """Reading the memory of a tensor with other sizes and steps, and adding back to it."""
+    """The memory of a tensor, and the places in it that sizes and strides name."""
     a = input._array
     if len(size) != len(stride):
         raise RuntimeError(f"mismatch in length of strides and shape: {list(stride)} and {list(size)}")
@@ -73,11 +73,11 @@ def as_strided(input: Tensor, size: Any, stride: Any, storage_offset: int | None
     return linear(source, lambda a: a.reshape(-1)[places], back)
 
 
-def resize_(self: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
+def resize_(self: Tensor, *sizes: Any, size: Any = None, memory_format: Any = None) -> Tensor:
     """Another shape in place: the first elements stay, new ones are not set."""
     if self._requires_grad:
         raise RuntimeError("cannot resize variables that require grad")
-    wanted = tuple(int(n) for n in shape.sizes_of(sizes))
+    wanted = tuple(int(n) for n in shape.sizes_of(sizes, size))
     count = int(np.prod(wanted))
     flat = np.zeros(count, self._array.dtype)
     old = self._array.reshape(-1)[:count]

@@ -135,20 +135,22 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
     return record(out, (A, B), solve_backward, (A,), True, again=True)
 
 
-def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Tensor:
+def solve_triangular(
+    input: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False
+) -> Tensor:
     """solve() that reads one triangle of A only, and ones for its diagonal if unitriangular."""
-    check_matrix("linalg.solve_triangular", A, B)
-    part = A.triu() if upper else A.tril()
+    check_matrix("linalg.solve_triangular", input, B)
+    part = input.triu() if upper else input.tril()
     if unitriangular:
-        eye = np.eye(A._array.shape[-1], dtype=A._array.dtype)
+        eye = np.eye(input._array.shape[-1], dtype=input._array.dtype)
         part = part - part * Tensor(eye) + Tensor(eye)
     return solve(part, B, left=left)
 
 
-def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
+def cholesky(input: Tensor, *, upper: bool = False) -> Tensor:
     """L with L Lᵀ = A (or its transpose); only one triangle of A is read."""
-    check_matrix("linalg.cholesky", A, square=True)
-    a = A._array
+    check_matrix("linalg.cholesky", input, square=True)
+    a = input._array
     a = np.triu(a) if upper else np.tril(a)
     a = a + turned(a) - np.eye(a.shape[-1], dtype=a.dtype) * a
     try:
@@ -166,7 +168,7 @@ def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
         x = turned(i) @ ((turned(y) @ g) * lower) @ i
         return ((x + turned(x)) * 0.5,)
 
-    made = record(out, (A,), cholesky_backward, saves_output=True, again=True)
+    made = record(out, (input,), cholesky_backward, saves_output=True, again=True)
     return turned(made) if upper else made
 
 
@@ -175,10 +177,10 @@ class Pair(NamedTuple):
     eigenvectors: Tensor
 
 
-def eigh(A: Tensor, UPLO: Any = "L") -> Pair:
+def eigh(input: Tensor, UPLO: Any = "L") -> Pair:
     """Values in ascending order and vectors of symmetric matrices."""
-    check_matrix("linalg.eigh", A, square=True)
-    values, vectors = np.linalg.eigh(A._array, UPLO)
+    check_matrix("linalg.eigh", input, square=True)
+    values, vectors = np.linalg.eigh(input._array, UPLO)
     n = values.shape[-1]
     # both results as one array, so that one backward sees both gradients: (..., n, n + 1)
     packed = np.concatenate([values[..., None], vectors], -1)
@@ -192,7 +194,7 @@ def eigh(A: Tensor, UPLO: Any = "L") -> Pair:
         x = v @ inner @ turned(v)
         return ((x + turned(x)) * 0.5,)
 
-    both = record(packed, (A,), eigh_backward, saves_output=True, again=True)
+    both = record(packed, (input,), eigh_backward, saves_output=True, again=True)
     return Pair(both[..., 0], both[..., 1:])
 
 
@@ -202,7 +204,7 @@ class SVD(NamedTuple):
     Vh: Tensor
 
 
-def svd(A: Tensor, full_matrices: bool = True) -> SVD:
+def svd(A: Tensor, full_matrices: bool = True, *, driver: Any = None) -> SVD:
     """A = U diag(S) Vh. Gradients are those of the reduced form."""
     check_matrix("linalg.svd", A)
     m, n = A._array.shape[-2:]
@@ -277,10 +279,10 @@ def qr(A: Tensor, mode: Any = "reduced") -> QR:
     return QR(both[..., :m, :], both[..., m:, :])
 
 
-def pinv(A: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Tensor:
+def pinv(input: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Tensor:
     """The pseudo-inverse; singular values below rtol times the largest (and below atol) count as 0."""
-    check_matrix("linalg.pinv", A)
-    a = A._array
+    check_matrix("linalg.pinv", input)
+    a = input._array
     if not a.size:
         return Tensor(np.zeros((*a.shape[:-2], a.shape[-1], a.shape[-2]), a.dtype))
     relative, least = (v._array if isinstance(v, Tensor) else v for v in (rcond if rtol is None else rtol, atol))
@@ -303,4 +305,4 @@ def pinv(A: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: Any = N
         outside, inside = either.like(g, np.eye(m)) - x @ y, either.like(g, np.eye(n)) - y @ x
         return (-(t @ g @ t) + outside @ gt @ y @ t + t @ y @ gt @ inside,)
 
-    return record(out, (A,), pinv_backward, (A,), True, again=True)
+    return record(out, (input,), pinv_backward, (input,), True, again=True)

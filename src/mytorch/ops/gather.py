@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd import record
-from ..naming import attach
+from ..naming import attach, numpy_names
 from ..tensor import Tensor
 from .broadcast import mismatch
 from .index import getitem
@@ -44,6 +44,7 @@ def _within(small: tuple, large: tuple, axis: int | None, name: str) -> None:
             )
 
 
+@numpy_names
 def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
     a = input._array
     axis = axis_of(dim, a.ndim)
@@ -89,6 +90,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
     return gather(input.expand(wide[0]), dim, places.expand(wide[1]))
 
 
+@numpy_names
 def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     if index._array.ndim > 1:
         raise IndexError("index_select(): Index is supposed to be a vector")
@@ -128,7 +130,7 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
 
 
 def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
-    """The first `size` rows of nonzero(), filled up with fill_value."""
+    """The first `size` rows of nonzero(), padded with fill_value."""
     if size < 0:
         raise RuntimeError(f"nonzero_static: 'size' must be an non-negative integer, but got {size}")
     rows = nonzero(input)._array[:size]

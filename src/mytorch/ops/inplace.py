@@ -20,7 +20,7 @@ from .broadcast import cast, mismatch, quiet, unbroadcast
 
 
 def recorded(self: Tensor, *others: Any) -> bool:
-    """Whether this in-place change belongs to the graph; refused on leaves, whose value is not computed."""
+    """Whether this in-place change must be recorded; an error for leaves that require a gradient."""
     if not grad_mode.enabled:
         return False
     if self._requires_grad and self._node is None:
@@ -34,7 +34,7 @@ def recorded(self: Tensor, *others: Any) -> bool:
 
 
 def _before(self: Tensor, copy: bool = True) -> Tensor:
-    """The tensor as it was: its value in other memory, its history."""
+    """The tensor before the change: a copy of its values, and its history."""
     old = Tensor(self._array.copy() if copy else self._array)
     edge = edge_of(self)
     old._node = None if edge is self else edge

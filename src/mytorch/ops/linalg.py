@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from string import ascii_lowercase, ascii_uppercase
 from typing import Any
 
 import numpy as np
@@ -101,24 +102,32 @@ def rmatmul(input: Tensor, other: Any) -> Tensor:
     return matmul(other if isinstance(other, Tensor) else Tensor(np.asarray(other)), input)
 
 
-def _of_ranks(name: str, ranks: tuple[int, int], words: str) -> Any:
-    """A product that takes tensors of certain ranks only."""
-
-    def op(input: Tensor, other: Tensor) -> Tensor:
-        if (input._array.ndim, other._array.ndim) != ranks:
-            raise RuntimeError(
-                f"{words}, but got {input._array.ndim}D and {other._array.ndim}D (use matmul for others)"
-            )
-        return matmul(input, other)
-
-    op.__name__ = op.__qualname__ = name
-    return op
+def _other_ranks(words: str, a: Tensor, b: Tensor) -> RuntimeError:
+    return RuntimeError(f"{words}, but got {a._array.ndim}D and {b._array.ndim}D (use matmul for others)")
 
 
-mm = _of_ranks("mm", (2, 2), "mm takes two matrices: self must be a matrix")
-bmm = _of_ranks("bmm", (3, 3), "batch1 must be a 3D tensor")
-mv = _of_ranks("mv", (2, 1), "mv takes a matrix and a vector: vector + matrix @ vector expected")
-dot = _of_ranks("dot", (1, 1), "1D tensors expected")
+def mm(input: Tensor, mat2: Tensor) -> Tensor:
+    if input._array.ndim != 2 or mat2._array.ndim != 2:
+        raise _other_ranks("mm takes two matrices: self must be a matrix", input, mat2)
+    return matmul(input, mat2)
+
+
+def bmm(input: Tensor, mat2: Tensor) -> Tensor:
+    if input._array.ndim != 3 or mat2._array.ndim != 3:
+        raise _other_ranks("batch1 must be a 3D tensor", input, mat2)
+    return matmul(input, mat2)
+
+
+def mv(input: Tensor, vec: Tensor) -> Tensor:
+    if input._array.ndim != 2 or vec._array.ndim != 1:
+        raise _other_ranks("mv takes a matrix and a vector: vector + matrix @ vector expected", input, vec)
+    return matmul(input, vec)
+
+
+def dot(input: Tensor, tensor: Tensor) -> Tensor:
+    if input._array.ndim != 1 or tensor._array.ndim != 1:
+        raise _other_ranks("1D tensors expected", input, tensor)
+    return matmul(input, tensor)
 
 
 def outer(input: Tensor, vec2: Tensor) -> Tensor:
@@ -143,8 +152,10 @@ def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alp
     return add(_scaled(input, beta), _scaled(bmm(batch1, batch2), alpha))
 
 
-def einsum(equation: str, *operands: Any) -> Tensor:
+def einsum(equation: Any, *operands: Any) -> Tensor:
     """Sums of products by index letters; each operand's gradient is an einsum too."""
+    if isinstance(equation, Tensor):
+        equation, operands = _spelled(equation, *operands)
     tensors = list(operands[0]) if len(operands) == 1 and isinstance(operands[0], (list, tuple)) else list(operands)
     arrays = [t._array for t in tensors]
     inputs, output = _letters(equation.replace(" ", ""), [a.ndim for a in arrays])
@@ -174,6 +185,17 @@ def einsum(equation: str, *operands: Any) -> Tensor:
         return grads
 
     return record(out, tensors, einsum_backward, tensors, again=True)
+
+
+LETTERS = ascii_uppercase + ascii_lowercase  # in the order of their codes, which decides an output that is not given
+
+
+def _spelled(*parts: Any) -> tuple[str, tuple]:
+    """einsum(a, [0, 1], b, [1, 2], [0, 2]), where numbers stand for letters, as an equation and its operands."""
+    tensors, lists = parts[: len(parts) // 2 * 2 : 2], [*parts[1::2], *parts[len(parts) // 2 * 2 :]]
+    terms = ["".join("..." if n is ... else LETTERS[n] for n in numbers) for numbers in lists]
+    equation = ",".join(terms[: len(tensors)])
+    return (f"{equation}->{terms[-1]}" if len(parts) % 2 else equation), tensors
 
 
 def _on_diagonal(part: Any, distinct: str, term: str, shape: tuple) -> Any:

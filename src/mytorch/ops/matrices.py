@@ -9,8 +9,21 @@ import numpy as np
 from ..naming import attach, named
 from ..tensor import Tensor
 from . import decompose
+from .decompose import SLogDet, inv, pinv, qr, solve, solve_triangular, turned
 from .decompose import cholesky as _cholesky
-from .decompose import det, inv, pinv, qr, slogdet, solve, solve_triangular, turned
+
+
+def det(input: Tensor) -> Tensor:
+    """torch.det(input), where linalg has det(A); so for the next two."""
+    return decompose.det(input)
+
+
+def slogdet(input: Tensor) -> SLogDet:
+    return decompose.slogdet(input)
+
+
+def inverse(input: Tensor) -> Tensor:
+    return inv(input)
 
 
 class OldSVD(NamedTuple):
@@ -35,19 +48,21 @@ def cholesky(input: Tensor, upper: bool = False) -> Tensor:
     return _cholesky(input, upper=upper)
 
 
-def cholesky_solve(input: Tensor, L: Tensor, upper: bool = False) -> Tensor:
-    """X with A X = input, from the Cholesky factor of A."""
-    lower = turned(L) if upper else L
+def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False) -> Tensor:
+    """X with A X = input, input2 being the Cholesky factor of A."""
+    lower = turned(input2) if upper else input2
     if np.triu(lower._array, 1).any():
         lower = lower.tril()
     return solve(lower @ turned(lower), input)
 
 
-def cholesky_inverse(L: Tensor, upper: bool = False) -> Tensor:
-    if L._array.ndim < 2 or L._array.shape[-1] != L._array.shape[-2]:
-        raise RuntimeError(f"cholesky_inverse: A must be batches of square matrices, but got {list(L._array.shape)}")
-    eye = Tensor(np.broadcast_to(np.eye(L._array.shape[-1], dtype=L._array.dtype), L._array.shape))
-    return cholesky_solve(eye, L, upper)
+def cholesky_inverse(input: Tensor, upper: bool = False) -> Tensor:
+    if input._array.ndim < 2 or input._array.shape[-1] != input._array.shape[-2]:
+        raise RuntimeError(
+            f"cholesky_inverse: A must be batches of square matrices, but got {list(input._array.shape)}"
+        )
+    eye = Tensor(np.broadcast_to(np.eye(input._array.shape[-1], dtype=input._array.dtype), input._array.shape))
+    return cholesky_solve(eye, input, upper)
 
 
 def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
@@ -60,11 +75,11 @@ class Solution(NamedTuple):
 
 
 def triangular_solve(
-    b: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False
+    input: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False
 ) -> Solution:
-    """X with A X = b for a triangular A."""
+    """X with A X = input for a triangular A."""
     part, above = (turned(A), not upper) if transpose else (A, upper)
-    return Solution(solve_triangular(part, b, upper=above, unitriangular=unitriangular), A.clone())
+    return Solution(solve_triangular(part, input, upper=above, unitriangular=unitriangular), A.clone())
 
 
 def matrix_power(input: Tensor, n: int) -> Tensor:
@@ -74,7 +89,7 @@ def matrix_power(input: Tensor, n: int) -> Tensor:
 
 
 METHODS = attach(
-    det, slogdet, pinverse, svd, cholesky, cholesky_solve, cholesky_inverse, triangular_solve, matrix_power,
-    inverse=inv, qr=_qr,
+    det, slogdet, inverse, pinverse, svd, cholesky, cholesky_solve, cholesky_inverse, triangular_solve, matrix_power,
+    qr=_qr,
 )  # fmt: skip
 FUNCTIONS = named()

@@ -1,4 +1,4 @@
-"""The error function and the normal distribution. NumPy has none of them."""
+"""The error function and the normal distribution. NumPy has neither."""
 
 from __future__ import annotations
 

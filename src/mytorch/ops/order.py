@@ -13,7 +13,7 @@ from .reduce import axis_of
 
 
 class Sorted(NamedTuple):
-    """The values and the indices they had."""
+    """The sorted values and their former indices."""
 
     values: Tensor
     indices: Tensor
@@ -85,7 +85,7 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Sor
 
 @numpy_names
 def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Sorted:
-    """The most frequent value along a dim (the smallest of equals) and where it is last."""
+    """The most frequent value along a dim (the smallest one in a tie) and its last index."""
     a = input._array
     axis = axis_of(dim, a.ndim)
     if not a.ndim:
@@ -108,7 +108,7 @@ def msort(input: Tensor) -> Tensor:
 
 
 def _running(input: Tensor, dim: int, better: Any) -> Sorted:
-    """The best so far along a dim, and where it is (the last of equals; nan stays)."""
+    """The running maximum or minimum along a dim, and its index (the last of equals; nan stays)."""
     a = input._array
     axis = axis_of(dim, a.ndim)
     if not a.ndim:
@@ -225,14 +225,14 @@ def histogram(
 
 def searchsorted(
     sorted_sequence: Tensor,
-    values: Any,
+    input: Any,
     *,
     out_int32: bool = False,
     right: bool = False,
     side: str | None = None,
     sorter: Tensor | None = None,
 ) -> Tensor:
-    """Where values would have to be inserted into the sorted last dim (each row of it has its own row of values)."""
+    """Where the input would have to be inserted into the sorted last dim (each row of it has its own row of values)."""
     a = sorted_sequence._array
     if side not in (None, "left", "right"):
         raise RuntimeError(f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}")
@@ -240,11 +240,11 @@ def searchsorted(
         raise RuntimeError(
             "torch.searchsorted(): side and right can't be set to opposites, got side of left while right was True"
         )
-    where = values._array if isinstance(values, Tensor) else np.asarray(values)
-    if isinstance(values, Tensor) and values._array.dtype != a.dtype and where.ndim:
+    where = input._array if isinstance(input, Tensor) else np.asarray(input)
+    if isinstance(input, Tensor) and input._array.dtype != a.dtype and where.ndim:
         raise RuntimeError(
             f"torch.searchsorted(): boundary tensor and input value tensor should have same dtype, but got boundary "
-            f"tensor dtype {sorted_sequence.dtype} and input value tensor dtype {values.dtype}"
+            f"tensor dtype {sorted_sequence.dtype} and input value tensor dtype {input.dtype}"
         )
     if a.ndim > 1 and (where.ndim != a.ndim or where.shape[:-1] != a.shape[:-1]):
         raise RuntimeError(

@@ -17,7 +17,7 @@ from .elementwise import _refuse_zero
 
 
 def unary(name: str, function: Any, slope: Any) -> Any:
-    """y = function(x) with slope(x, y) = dy/dx, integers taken as floats first."""
+    """y = function(x) with slope(x, y) = dy/dx; integers are converted to floats first."""
 
     def backward(g: np.ndarray, x: np.ndarray, y: np.ndarray) -> tuple:
         return (g * slope(x, y),)
@@ -230,7 +230,7 @@ def minimum(input: Tensor, other: Tensor) -> Tensor:
 
 
 def fmax(input: Tensor, other: Tensor) -> Tensor:
-    """maximum, but a number rather than nan; the first where both are equal."""
+    """Like maximum, but where one of the two is nan, the other one; the first where both are equal."""
     return _choice(input, other, lambda a, b: (a >= b) | np.isnan(b))
 
 

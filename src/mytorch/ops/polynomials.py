@@ -13,12 +13,12 @@ from .broadcast import floating, promoted, quiet
 def _polynomial(name: str, first: Any, step: Any, shifted: bool = False) -> Any:
     """first(x) is p_1; step(k, x) gives the factors of p_(k-1) and p_(k-2) in p_k."""
 
-    def op(input: Any, n: Any) -> Tensor:
-        if not isinstance(input, Tensor) and not isinstance(n, Tensor):
+    def op(x: Any, n: Any) -> Tensor:
+        if not isinstance(x, Tensor) and not isinstance(n, Tensor):
             raise TypeError(f"{name}(): needs a tensor, but got two numbers")
-        if not isinstance(input, Tensor):
-            input = Tensor(np.asarray(input, n._array.dtype))
-        x, degree = (floating(t) for t in promoted(input, n))
+        if not isinstance(x, Tensor):
+            x = Tensor(np.asarray(x, n._array.dtype))
+        x, degree = (floating(t) for t in promoted(x, n))
         z = np.broadcast_arrays(x._array, degree._array)[0].astype(np.float64)
         z = 2 * z - 1 if shifted else z
         wanted = np.trunc(np.broadcast_to(degree._array, z.shape))

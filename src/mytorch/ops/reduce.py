@@ -16,7 +16,7 @@ from .pointwise import maximum, minimum
 
 
 class Extreme(NamedTuple):
-    """The values and where they were found, as torch.return_types.max names them."""
+    """The values and their indices, under the names of torch.return_types.max."""
 
     values: Tensor
     indices: Tensor
@@ -124,13 +124,13 @@ def _extreme(input: Tensor, dim: Any, keepdim: bool, where: Any, whole: Any, pai
 
 
 @numpy_names
-def max(input: Tensor, dim: Any = None, keepdim: bool = False) -> Any:
-    return _extreme(input, dim, keepdim, np.argmax, np.max, maximum)
+def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
+    return _extreme(input, dim if other is None else other, keepdim, np.argmax, np.max, maximum)
 
 
 @numpy_names
-def min(input: Tensor, dim: Any = None, keepdim: bool = False) -> Any:
-    return _extreme(input, dim, keepdim, np.argmin, np.min, minimum)
+def min(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
+    return _extreme(input, dim if other is None else other, keepdim, np.argmin, np.min, minimum)
 
 
 METHODS = attach(sum, mean, max, min)

@@ -1,4 +1,4 @@
-"""Elements that share a place reduced to one: sums, products, means and extremes."""
+"""Elements that are scattered to one place are reduced to one: sums, products, means and extremes."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _scatter_prod(input: Tensor, dim: int, index: Tensor, src: Tensor, include_s
 
 
 def _prod_with_zeros(g: np.ndarray, a: np.ndarray, b: np.ndarray, places: tuple) -> tuple:
-    """The product of the others at each place, counted without dividing by 0: zeros are set aside."""
+    """For each element the product of the others at its place, without dividing by 0: zeros are counted separately."""
     zeros = (a == 0).astype(np.int64)
     np.add.at(zeros, places, b == 0)
     rest = np.where(a == 0, 1, a)
@@ -91,7 +91,7 @@ def _prod_with_zeros(g: np.ndarray, a: np.ndarray, b: np.ndarray, places: tuple)
 
 
 def _scatter_extreme(input: Tensor, axis: int, at: np.ndarray, src: Tensor, function: Any) -> Tensor:
-    """The gradient is shared among all that reached the extreme."""
+    """The gradient is shared equally by all elements that are the extreme."""
     a, places = input._array, _places(at, axis)
     out = a.copy()
     function.at(out, places, src._array)

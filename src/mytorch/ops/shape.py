@@ -26,7 +26,7 @@ def sizes_of(args: tuple, named: Any = None) -> tuple:
 
 
 def _view(array: np.ndarray, input: Tensor, backward: Any) -> Tensor:
-    """NumPy decides whether it could be a view: a fresh copy has a version of its own."""
+    """A view if NumPy can make one; a copy has its own version counter."""
     a = input._array
     if a.flags.c_contiguous or np.may_share_memory(a, array):
         return record_view(array, input, backward, again=_reshaped(a.shape))
@@ -108,6 +108,10 @@ def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
 
     swapped.__qualname__ = "transpose"  # what grad_fn shows
     return record_view(swapped(a), input, swapped, swapped)
+
+
+def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
+    return transpose(input, axis0, axis1)
 
 
 def permute(input: Tensor, *order: Any, dims: Any = None) -> Tensor:
@@ -206,8 +210,8 @@ def expand_as(input: Tensor, other: Tensor) -> Tensor:
     return expand(input, *other._array.shape)
 
 
-def broadcast_to(input: Tensor, shape: Any) -> Tensor:
-    return expand(input, shape)
+def broadcast_to(input: Tensor, size: Any) -> Tensor:
+    return expand(input, size)
 
 
 def contiguous(input: Tensor, memory_format: Any = None) -> Tensor:
@@ -282,7 +286,7 @@ def _one_dtype(tensors: list[Tensor]) -> list[Tensor]:
 
 METHODS = attach(
     reshape, flatten, unflatten, ravel, transpose, permute, movedim, t, squeeze, unsqueeze, broadcast_to,
-    clone, swapaxes=transpose, swapdims=transpose, moveaxis=movedim,
+    clone, swapaxes=swapaxes, swapdims=transpose, moveaxis=movedim,
 )  # fmt: skip
 FUNCTIONS = named(cat, stack, concat=cat, concatenate=cat)
 attach(

@@ -82,7 +82,7 @@ def std_mean(
 
 
 def without_axes(full: np.ndarray, axes: tuple[int, ...] | None) -> np.ndarray:
-    """A result with its reduced dims (of size 1) taken out."""
+    """A result without its reduced dims, which have size 1."""
     return full.reshape([n for i, n in enumerate(full.shape) if axes is not None and i not in axes])
 
 
@@ -145,7 +145,7 @@ def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, 
 
 @numpy_names
 def logsumexp(input: Tensor, dim: Any, keepdim: bool = False) -> Tensor:
-    """log(sum(exp(x))) with the maximum taken out first, so that nothing overflows."""
+    """log(sum(exp(x))), computed after subtracting the maximum, so that nothing overflows."""
     input = floating(input)
     a = input._array
     shape, axes = a.shape, axes_of(dim, a.ndim)

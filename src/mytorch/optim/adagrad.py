@@ -47,7 +47,7 @@ class Adagrad(Optimizer):
                 self.state[param] = {"step": counter(), "sum": Tensor(start)}
 
     def share_memory(self) -> None:
-        """Nothing to share: there is one process."""
+        """Does nothing: there is only one process to share with."""
 
     def _update(self, weight: np.ndarray, grad: np.ndarray, state: dict, group: dict) -> None:
         if not state:

@@ -124,7 +124,7 @@ class LBFGS(Optimizer):
 
     @staticmethod
     def _remember(state: dict, change: np.ndarray, step: np.ndarray, most: int) -> None:
-        """A pair (change of the gradient, step) says something about the curvature only if it is upwards."""
+        """A pair (change of the gradient, step) is kept only if it shows positive curvature."""
         curvature = float(change @ step)
         if curvature <= 1e-10:
             return

@@ -14,7 +14,7 @@ from .optimizer import Optimizer, check, counter, zeros
 
 
 def _moments(weight: np.ndarray, grad: np.ndarray, state: dict, group: dict) -> tuple[np.ndarray, float]:
-    """Counts the step, applies weight decay, moves both averages on; gives the gradient and the step's number."""
+    """Counts the step, applies weight decay, updates both averages; returns the gradient and the step's number."""
     count, mean, square = state["step"]._array, state["exp_avg"]._array, state["exp_avg_sq"]._array
     count += 1
     beta1, beta2 = group["betas"]
@@ -29,7 +29,7 @@ def _moments(weight: np.ndarray, grad: np.ndarray, state: dict, group: dict) -> 
 
 
 class NAdam(Optimizer):
-    """The step is along the average as it will be after the next gradient; momentum rises by a schedule."""
+    """Steps along a prediction of the next average gradient; momentum rises by a schedule."""
 
     def __init__(
         self,

@@ -209,7 +209,7 @@ def counter() -> Tensor:
 
 
 def pieces(*arrays: np.ndarray) -> Iterable[tuple[np.ndarray, ...]]:
-    """The arrays as they are, or, if they are long, stretch by stretch."""
+    """The arrays as they are or, if they are long, consecutive pieces of them."""
     if arrays[0].size <= PIECE or not all(array.flags.c_contiguous for array in arrays):
         return (arrays,)
     return _stretches([array.reshape(-1) for array in arrays])

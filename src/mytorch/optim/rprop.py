@@ -12,7 +12,7 @@ from .optimizer import Optimizer, check, counter, zeros
 
 
 class Rprop(Optimizer):
-    """A step grows by etas[1] while the sign stays, and shrinks by etas[0], resting once, when it changes."""
+    """A step size grows by etas[1] while the sign stays, and shrinks by etas[0], pausing once, when it changes."""
 
     def __init__(
         self,

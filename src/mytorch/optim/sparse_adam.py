@@ -1,4 +1,4 @@
-"""SparseAdam: Adam that leaves the rows without a gradient as they are, for large embeddings."""
+"""SparseAdam: Adam that does not change rows without a gradient, for large embeddings."""
 
 from __future__ import annotations
 

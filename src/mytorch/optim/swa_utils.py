@@ -1,4 +1,4 @@
-"""torch.optim.swa_utils: averages of a model's weights, and the rate and statistics that go with them."""
+"""torch.optim.swa_utils: averages of a model's weights, with their learning rate and batch-norm statistics."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _many(one: Callable) -> Callable:
 
 
 class AveragedModel(Module):
-    """A copy of a model that holds the average of its weights; update_parameters(model) counts them in."""
+    """A copy of a model that holds the average of its weights; update_parameters(model) adds the current ones."""
 
     def __init__(
         self,
@@ -89,7 +89,7 @@ class AveragedModel(Module):
 
 @no_grad()
 def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
-    """The statistics of all batch norms anew, by one pass over the data."""
+    """Computes the statistics of all batch norms again, in one pass over the data."""
     norms = [module for module in model.modules() if isinstance(module, _BatchNorm)]
     if not norms:
         return

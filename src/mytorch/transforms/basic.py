@@ -15,7 +15,7 @@ from .functional import InterpolationMode
 
 
 class Compose:
-    """One transform after the other."""
+    """Applies one transform after the other."""
 
     def __init__(self, transforms: Sequence[Callable]):
         self.transforms = transforms

@@ -19,12 +19,12 @@ from mytorch.tensor import Tensor
 
 
 def recorded(img: Any) -> bool:
-    """Whether the result of a transform must have a history."""
+    """Whether the result of a transform must be differentiable."""
     return isinstance(img, Tensor) and img.requires_grad and is_grad_enabled()
 
 
 def moves_pixels(transform: Callable) -> Callable:
-    """For a transform that only takes pixels to other places: it is tried on the pixels' numbers, 0 being outside."""
+    """For a transform that only moves pixels: it is applied to the pixels' indices, where 0 stands for outside."""
     signature = inspect.signature(transform)
 
     @functools.wraps(transform)

@@ -1,4 +1,4 @@
-"""torch.utils: data, and what scripts import from beside it. The rest is imported when it is asked for."""
+"""torch.utils: data and other modules that scripts import. The rest is imported when it is asked for."""
 
 import importlib
 from typing import Any

@@ -12,7 +12,7 @@ __getattr__ = names_in("torch.utils.benchmark")
 
 
 class Measurement:
-    """Seconds of one run, as often as it was measured."""
+    """The seconds per run of each measurement."""
 
     def __init__(self, times: list[float], number: int, stmt: str):
         self.times, self.number_per_run, self.stmt = times, number, stmt

@@ -1,4 +1,4 @@
-"""torchvision's place: data sets, transforms, small models and pictures of batches, on NumPy alone."""
+"""torchvision on NumPy alone: data sets, transforms, small models and grids of images."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ __all__ = ["datasets", "models", "transforms", "utils"]
 
 
 def set_image_backend(backend: str) -> None:
-    """Nothing to choose."""
+    """Does nothing: there is no choice of backends."""
 
 
 def get_image_backend() -> str:

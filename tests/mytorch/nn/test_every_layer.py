@@ -110,6 +110,23 @@ def test_lazy_layers_become_the_ordinary_ones(name, args, shape):
     }
 
 
+@pytest.mark.filterwarnings("ignore:Lazy modules")
+@pytest.mark.parametrize(("name", "args", "shape"), LAZY)
+def test_lazy_layers_load_what_was_saved(name, args, shape):
+    x = np.random.default_rng(0).normal(size=shape).astype("float32")
+    made = getattr(torch.nn, name)(*args).eval()
+    wanted = made(torch.from_numpy(x))  # the first input, by position; by name below
+    ours = getattr(mytorch.nn, name)(*args).eval()
+    empty = ours.state_dict()
+    assert [repr(v) for v in empty.values()] == [repr(v) for v in getattr(torch.nn, name)(*args).state_dict().values()]
+    assert not ours.load_state_dict(empty).missing_keys
+    with pytest.raises(RuntimeError, match="Can't access the shape of an uninitialized"):
+        print(next(iter(empty.values())).shape)
+    ours.load_state_dict(made.state_dict())
+    np.testing.assert_allclose(ours(input=mytorch.from_numpy(x)).detach(), wanted.detach(), atol=1e-5)
+    assert repr(ours) == repr(made)
+
+
 def test_parameter_dicts_and_bags():
     values = {"a": mytorch.ones(2), "b": mytorch.nn.Parameter(mytorch.zeros(3, 1))}
     made = mytorch.nn.ParameterDict(values)

@@ -11,7 +11,7 @@ SAME = {
     "absolute": "abs", "arccos": "acos", "arcsin": "asin", "arctan": "atan", "concatenate": "cat", "concat": "cat",
     "divide": "div", "true_divide": "div", "multiply": "mul", "subtract": "sub", "negative": "neg", "fix": "trunc",
     "ger": "outer", "greater": "gt", "greater_equal": "ge", "less": "lt", "less_equal": "le", "not_equal": "ne",
-    "moveaxis": "movedim", "swapdims": "transpose", "swapaxes": "transpose", "row_stack": "vstack", "sgn": "sign",
+    "moveaxis": "movedim", "swapdims": "transpose", "row_stack": "vstack", "sgn": "sign",
 }  # fmt: skip
 
 

@@ -58,7 +58,7 @@ def embedding(
 
 
 def _renormalise(weight: Tensor, index: Tensor, max_norm: float, norm_type: float) -> None:
-    """Rows about to be read are scaled down, in place, to a norm of at most max_norm."""
+    """Scales the rows that will be read down, in place, to a norm of at most max_norm."""
     used = np.unique(index._array)
     norms = np.linalg.norm(weight._array[used], norm_type, axis=1)
     long = norms > max_norm
@@ -131,9 +131,9 @@ def embedding_bag(
     return total / Tensor(sizes.astype(weight._array.dtype)[:, None])
 
 
-def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
+def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
     """int64 (...) -> int64 (..., num_classes)."""
-    index = tensor._array
+    index = input._array
     if index.dtype != np.int64:
         raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
     if index.size and index.min() < 0:

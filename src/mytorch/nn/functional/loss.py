@@ -119,7 +119,7 @@ def _against_probabilities(
 
 
 def _check_classes(input: Tensor, target: Tensor, ignore_index: int) -> bool:
-    """Refuse what is no class. False if some targets are ignored for being none."""
+    """Raise an error for a target that is not a class. False if some targets are to be ignored."""
     dim = 0 if input.ndim == 1 else 1
     wanted = input.shape[:dim] + input.shape[dim + 1 :]
     classes, index = input.shape[dim], target._array
@@ -178,8 +178,15 @@ def nll_loss(
 
 
 def mse_loss(
-    input: Tensor, target: Tensor, size_average: None = None, reduce: None = None, reduction: str = "mean"
+    input: Tensor,
+    target: Tensor,
+    size_average: None = None,
+    reduce: None = None,
+    reduction: str = "mean",
+    weight: Tensor | None = None,
 ) -> Tensor:
+    if weight is not None:
+        return _weighted((input - target) ** 2, weight, input, reduction)
     if input.shape != target.shape or reduction == "none":
         difference = input - target
         return _reduced(difference * difference, reduction)
@@ -202,9 +209,25 @@ def mse_loss(
     return record(out, (input, target), mse_loss_backward, (input, target), again=mse_loss_again)
 
 
+def _weighted(loss: Tensor, weight: Tensor, input: Tensor, reduction: str) -> Tensor:
+    """The weighted loss; its mean is the sum divided by the sum of the weights."""
+    if weight.shape != input.shape:
+        raise ValueError("Weights and input must have the same size.")
+    if reduction == "mean":
+        return (loss * weight).sum() / weight.sum()
+    return _reduced(loss * weight, reduction)
+
+
 def l1_loss(
-    input: Tensor, target: Tensor, size_average: None = None, reduce: None = None, reduction: str = "mean"
+    input: Tensor,
+    target: Tensor,
+    size_average: None = None,
+    reduce: None = None,
+    reduction: str = "mean",
+    weight: Tensor | None = None,
 ) -> Tensor:
+    if weight is not None:
+        return _weighted((input - target).abs(), weight, input, reduction)
     return _reduced((input - target).abs(), reduction)
 
 

@@ -29,7 +29,7 @@ def hinge_embedding_loss(
     reduce: None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """The distance itself where the target is 1, what it lacks of the margin where it is -1."""
+    """The distance where the target is 1; max(0, margin - distance) where it is -1."""
     zero = (input - input) + (target - target)
     apart = where(target != 1, (margin - input).clamp(min=0), zero)
     return _reduced(apart + where(target != -1, input + zero, zero), reduction)

@@ -24,7 +24,7 @@ _BLOCK = 1 << 19  # numbers in a block of rows: with smaller ones, two threads m
 
 
 def _by_rows(work: Callable[[slice], None], rows: np.ndarray) -> None:
-    """work(some rows) on rows that fit the cache together: its several passes then read memory once."""
+    """Calls work(block) for blocks of rows that fit the cache, so that its several passes read memory once."""
     count, size = rows.shape
     step = max(1, _BLOCK // max(size, 1))
 
@@ -168,13 +168,13 @@ def batch_norm(
 
 
 def _affine(normal: Tensor, given: list[Tensor], weight: Tensor | None, bias: Tensor | None) -> Tensor:
-    """normal * weight + bias with those of the two that there are, as they are `given`."""
+    """normal * weight + bias; `given` holds those of the two that are not None, in the shape to multiply with."""
     out = normal if weight is None else normal * given[0]
     return out if bias is None else out + given[-1]
 
 
 def _nothing(input: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
-    """Of an empty batch: nothing, with gradients of zeros."""
+    """The result for an empty batch: it is empty too, and gradients are zeros."""
     column = (-1,) + (1,) * (input.ndim - 2)
     return _affine(input.clone(), [t.reshape(column) for t in (weight, bias) if t is not None], weight, bias)
 

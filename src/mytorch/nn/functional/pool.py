@@ -137,7 +137,7 @@ def max_pool2d(
         return (batch_first(place.inner(gx)),)
 
     def largest(values: np.ndarray) -> np.ndarray:
-        """Other values from the places the largest were found at."""
+        """Values of another array at the places where the maxima were."""
         v = place.bordered(batch_last(values), 0.0)
         return batch_first(sum(v[:, d, a] * (winner == number) for number, (d, a) in enumerate(place.taps())))
 
@@ -197,7 +197,7 @@ def avg_pool2d(
 
 
 def _share(place: _Pooling, include_pad: bool, divisor: int | None, dtype: np.dtype) -> np.ndarray:
-    """What one pixel counts in each window: 1 / the window's pixels, (Ho, Wo, 1) or one number."""
+    """The weight of one pixel in each window: 1 / the number of pixels, (Ho, Wo, 1) or one number."""
     if divisor is not None:
         if divisor == 0:
             raise RuntimeError("divisor must be not zero")

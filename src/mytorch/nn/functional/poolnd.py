@@ -24,7 +24,7 @@ __all__ = [
 
 
 def _flat_pair(value: Any, neutral: int) -> Any:
-    """A setting of one dimension as one of images that are a row high."""
+    """A setting for one dimension as a setting for images of height 1."""
     return None if value is None or value in ((), []) else (neutral, *numbers(value, 1))
 
 
@@ -210,7 +210,7 @@ def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = 
 
 
 def _unpooled(input: Tensor, indices: Tensor, kernel: Any, stride: Any, padding: Any, size: Any, rank: int) -> Tensor:
-    """Zeros, and each maximum at the place it was found."""
+    """Zeros everywhere except at the places of the maxima."""
     if indices._array.dtype != np.int64:
         raise RuntimeError(f"elements in indices should be type int64 but got: {indices.dtype}")
     if indices.shape != input.shape:

@@ -23,7 +23,7 @@ def _input_share(x: np.ndarray, w: np.ndarray, bias: Any) -> np.ndarray:
 
 
 def _before(states: np.ndarray, first: np.ndarray, reverse: bool) -> np.ndarray:
-    """What each step saw as the hidden state before it."""
+    """The hidden state before each step."""
     previous = np.empty_like(states)
     if reverse:
         previous[:-1], previous[-1] = states[1:], first

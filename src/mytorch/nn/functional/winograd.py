@@ -28,7 +28,7 @@ _TURNED = (3, 1, 2, 0)  # a kernel turned by half a turn has the same cells, the
 
 
 def pays(weight: np.ndarray, window: Window, groups: int, positions: Pair) -> bool:
-    """Whether a convolution with this kernel, and an output of this size, is faster so."""
+    """Whether Winograd's method is faster for this kernel and an output of this size."""
     plain = window.kernel == (3, 3) and window.stride == window.dilation == (1, 1) and groups == 1
     return plain and min(weight.shape[:2]) >= _CHANNELS and positions[0] % 2 == positions[1] % 2 == 0
 

@@ -107,7 +107,7 @@ class LeakyReLU(_InPlace):
 
 
 class RReLU(_InPlace):
-    """Negative values times a slope drawn between lower and upper; their mean in eval mode."""
+    """Negative values times a random slope between lower and upper; in eval mode, times the mean of the two."""
 
     def __init__(self, lower: float = 1.0 / 8, upper: float = 1.0 / 3, inplace: bool = False):
         super().__init__(inplace)
@@ -168,7 +168,7 @@ class ReLU6(Hardtanh):
 
 
 class Threshold(_InPlace):
-    """Values up to the threshold are replaced."""
+    """Replaces values that are not above the threshold."""
 
     def __init__(self, threshold: float, value: float, inplace: bool = False):
         super().__init__(inplace)

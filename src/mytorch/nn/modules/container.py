@@ -23,7 +23,7 @@ def _position(index: Any, length: int) -> int:
 
 
 class _Numbered(Module):
-    """What a list can do, for things kept by name in order; `_kept` is where."""
+    """List operations for items stored in an ordered dict, which `_kept` returns."""
 
     @property
     def _kept(self) -> dict[str, Any]:
@@ -53,7 +53,7 @@ class _Numbered(Module):
 
 
 class _ModuleSequence(_Numbered):
-    """Modules, whose numbers stay without gaps when one comes or goes."""
+    """A list of modules; their numbers stay consecutive when one is inserted or removed."""
 
     def __delitem__(self, index: Any) -> None:
         modules = list(self)

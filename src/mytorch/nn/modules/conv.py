@@ -17,7 +17,7 @@ __all__ = ["Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "
 
 
 def repeated(value: Any, count: int) -> tuple:
-    """One number for all dimensions, or one each."""
+    """One number for all dimensions, or one number per dimension."""
     return (value,) * count if isinstance(value, int) else tuple(value)
 
 
@@ -153,7 +153,7 @@ class _Transposed(_ConvNd):
         return conv(input, self.weight, self.bias, self.stride, self.padding, extra, self.groups, self.dilation)
 
     def _extra(self, input: Tensor, output_size: Any) -> tuple[int, ...]:
-        """The output padding that leads to a wanted size: several sizes of input have the same convolution."""
+        """The output padding that gives the requested size: inputs of several sizes have outputs of the same size."""
         wanted = tuple(output_size)[-self.rank :]
         shape = tuple(input.shape)[-self.rank :]
         places = zip(shape, self.stride, self.padding, self.dilation, self.kernel_size)

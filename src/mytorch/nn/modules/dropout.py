@@ -42,7 +42,7 @@ class Dropout3d(_Dropout):
 
 
 class AlphaDropout(_Dropout):
-    """Keeps mean and variance as SELU needs them."""
+    """Dropout that keeps mean and variance, as SELU needs."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.alpha_dropout(input, self.p, self.training)

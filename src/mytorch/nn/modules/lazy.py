@@ -1,13 +1,10 @@
-"""Layers that take their input size from the first input they see; then they are the ordinary layer."""
+"""Layers that take their input size from their first input, and become the ordinary layer then."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from mytorch.dtypes import default, to_numpy
-from mytorch.nn.parameter import Parameter
+from mytorch.nn.parameter import Uninitialized, UninitializedBuffer, UninitializedParameter
 from mytorch.tensor import Tensor
 
 from .conv import Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
@@ -26,23 +23,8 @@ _CONVS = (Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspos
 _NORMS = (BatchNorm1d, BatchNorm2d, BatchNorm3d, InstanceNorm1d, InstanceNorm2d, InstanceNorm3d)
 
 
-class UninitializedParameter(Parameter):
-    """A parameter whose shape is not known yet. It stays the same object, so an optimiser may hold it already."""
-
-    def __init__(self, requires_grad: bool = True, device: Any = None, dtype: Any = None):
-        kind = default() if dtype is None else to_numpy(dtype)
-        super().__init__(Tensor(np.empty(0, kind)), requires_grad)
-
-    def materialize(self, shape: Any) -> None:
-        self._array = np.empty(tuple(shape), self._array.dtype)
-        self.__class__ = Parameter  # type: ignore[assignment]
-
-    def __repr__(self) -> str:
-        return "<UninitializedParameter>"
-
-
 class _Lazy(Module):
-    """Mixed into a layer: the first call finds the sizes, makes the parameters and turns the object into that layer."""
+    """Mixed into a layer: the first call sets the sizes, creates the parameters and makes the object that layer."""
 
     cls_to_become: type
 
@@ -54,20 +36,20 @@ class _Lazy(Module):
         raise NotImplementedError
 
     def has_uninitialized_params(self) -> bool:
-        return any(isinstance(p, UninitializedParameter) for p in self._parameters.values())
+        return any(isinstance(t, Uninitialized) for t in (*self._parameters.values(), *self._buffers.values()))
 
-    def initialize_parameters(self, input: Tensor) -> None:
+    def initialize_parameters(self, input: Tensor, *args: Any, **kwargs: Any) -> None:
         self._sizes(input)
+        if not self.has_uninitialized_params():  # load_state_dict has given the values
+            return
         for name, shape in self._shapes().items():
             value = getattr(self, name)
-            if isinstance(value, UninitializedParameter):
+            if isinstance(value, Uninitialized):
                 value.materialize(shape)
-            elif value is not None:  # a buffer
-                value._array = np.zeros(shape, value._array.dtype)
         self.reset_parameters()  # type: ignore[operator]
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        self.initialize_parameters(args[0])
+        self.initialize_parameters(*args, **kwargs)
         self.__class__ = self.cls_to_become  # type: ignore[assignment]
         return self(*args, **kwargs)
 
@@ -127,6 +109,9 @@ class _LazyNorm(_Lazy):
         del self._parameters["weight"], self._parameters["bias"]
         self.register_parameter("weight", UninitializedParameter(dtype=dtype) if weight else None)
         self.register_parameter("bias", UninitializedParameter(dtype=dtype) if bias else None)
+        for name in ("running_mean", "running_var"):
+            if self._buffers.get(name) is not None:
+                self._buffers[name] = UninitializedBuffer(dtype=dtype)
 
     def _sizes(self, input: Tensor) -> None:
         layer: Any = self
@@ -148,4 +133,9 @@ LazyConv1d, LazyConv2d, LazyConv3d, LazyConvTranspose1d, LazyConvTranspose2d, La
 LazyBatchNorm1d, LazyBatchNorm2d, LazyBatchNorm3d, LazyInstanceNorm1d, LazyInstanceNorm2d, LazyInstanceNorm3d = (
     _lazy(_LazyNorm, layer) for layer in _NORMS
 )
-__all__ = ["LazyLinear", "UninitializedParameter", *(f"Lazy{layer.__name__}" for layer in (*_CONVS, *_NORMS))]
+__all__ = [
+    "LazyLinear",
+    "UninitializedBuffer",
+    "UninitializedParameter",
+    *(f"Lazy{layer.__name__}" for layer in (*_CONVS, *_NORMS)),
+]

@@ -17,7 +17,7 @@ __all__ = ["Bilinear", "Identity", "Linear"]
 
 
 class Identity(Module):
-    """Gives back its input; takes and ignores any arguments."""
+    """Returns its input; accepts and ignores any arguments."""
 
     def __init__(self, *args: Any, **kwargs: Any):
         super().__init__()

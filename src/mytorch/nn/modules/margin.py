@@ -1,4 +1,4 @@
-"""Losses that ask for a distance or a rank: hinges, margins, triplets, embeddings; and CTC."""
+"""Losses on distances or ranks: hinges, margins, triplets, embeddings; and CTC."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ class TripletMarginWithDistanceLoss(_Loss):
 
 
 class CTCLoss(_Loss):
-    """Connectionist temporal classification: of a sequence of labels shorter than the input."""
+    """Connectionist temporal classification: the labels are a shorter sequence than the input."""
 
     def __init__(self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False):
         super().__init__(None, None, reduction)

@@ -15,7 +15,7 @@ from .traverse import Traversal
 
 
 class RemovableHandle:
-    """What registering a hook returns; `remove()` takes the hook off again."""
+    """What registering a hook returns; `remove()` removes the hook again."""
 
     _next_id = 0
 
@@ -34,7 +34,7 @@ class RemovableHandle:
 
 
 class Module(Traversal, State, Conversion):
-    """Base of all layers and models: Parameters, Modules and buffers among its attributes are found."""
+    """Base of all layers and models. Parameters, modules and buffers set as attributes are registered."""
 
     training: bool
     _parameters: dict[str, Parameter | None]
@@ -163,7 +163,7 @@ class Module(Traversal, State, Conversion):
             object.__setattr__(self, name, value)
 
     def _forget(self, name: str, kept: str) -> None:
-        """A name lives in one table only; giving it another kind of value moves it out of the others."""
+        """A name is in one table only; setting a value of another kind removes it from the others."""
         if kept not in vars(self):
             what = "parameters" if kept == "_parameters" else "module"
             raise AttributeError(f"cannot assign {what} before Module.__init__() call")
@@ -245,7 +245,7 @@ class Module(Traversal, State, Conversion):
 
 
 def indent(text: str) -> str:
-    """Every line but the first moved in by two, as torch prints nested modules."""
+    """Every line but the first indented by two spaces, as torch prints nested modules."""
     return text.replace("\n", "\n  ")
 
 

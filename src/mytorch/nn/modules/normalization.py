@@ -115,7 +115,7 @@ class BatchNorm3d(_BatchNorm):
 
 
 class SyncBatchNorm(_BatchNorm):
-    """Batch norm over the batches of all processes. There is one, so it is batch norm over its batch."""
+    """Batch norm over the batches of all processes. There is one process, so this is ordinary batch norm."""
 
     ranks = (2, 3, 4, 5)
 
@@ -258,7 +258,7 @@ class RMSNorm(Module):
 
 
 class LocalResponseNorm(Module):
-    """Divides by what the neighbouring channels do."""
+    """Divides each value by a power of the mean square of the neighbouring channels."""
 
     def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0):
         super().__init__()

@@ -1,4 +1,4 @@
-"""Layers that put something around an input: zeros, a constant, its mirror image, its edge, or its other end."""
+"""Layers that pad an input: with zeros, a constant, its mirror image, its edge, or its opposite end."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ __all__ = [
 
 
 class _Pool(Module):
-    """Calls the function of the class's own name: MaxPool2d is F.max_pool2d."""
+    """Calls the function named like the class: MaxPool2d calls F.max_pool2d."""
 
     function: str
 
@@ -240,7 +240,7 @@ class MaxUnpool3d(_MaxUnpool):
 
 
 class _FractionalMaxPool(_Pool):
-    """Max pooling with windows at random places, to a size or to a share of the input's."""
+    """Max pooling with windows at random places; the output has a given size, or a given fraction of the input's."""
 
     def __init__(
         self,

@@ -68,7 +68,7 @@ class RNNBase(Module):
             init.uniform_(parameter, -bound, bound)
 
     def flatten_parameters(self) -> None:
-        """Does nothing: there is no packed copy of the weights to renew."""
+        """Does nothing: there is no packed copy of the weights to refresh."""
 
     @property
     def all_weights(self) -> list[list[Parameter]]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mytorch.nn.parameter import Parameter
+from mytorch.nn.parameter import Parameter, Uninitialized
 from mytorch.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -177,6 +177,8 @@ class State:
 
     def _load_one(self, name: str, own: Tensor, key: str, value: Any, assign: bool, errors: list) -> None:
         array = array_of(value)
+        if isinstance(own, Uninitialized) and array is not None and not isinstance(value, Uninitialized):
+            own.materialize(array.shape)  # a lazy layer takes its sizes from what is loaded
         if array is None:
             errors.append(
                 f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object '

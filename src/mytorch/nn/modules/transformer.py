@@ -283,6 +283,6 @@ class Transformer(Module):
 
     @staticmethod
     def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:
-        """0 where a position may look (itself and before), -inf where it may not."""
+        """0 where attention is allowed (to the position itself and earlier ones), -inf elsewhere."""
         kind = default() if dtype is None else to_numpy(dtype)
         return Tensor(np.triu(np.full((sz, sz), -np.inf, kind), 1))

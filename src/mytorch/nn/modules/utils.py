@@ -1,4 +1,4 @@
-"""torch.nn.modules.utils: one number for every dimension, as convolutions of one's own use it."""
+"""torch.nn.modules.utils: one number repeated for every dimension, as user-defined convolutions need it."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def clip_grad_norm_(
     error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Tensor:
-    """Scales all gradients so that their norm taken together is at most max_norm; gives the norm before."""
+    """Scales all gradients so that their total norm is at most max_norm; returns the norm before scaling."""
     grads = _grads(parameters)
     total = _checked(grads, float(norm_type), error_if_nonfinite)
     scale = float(max_norm) / (float(total) + 1e-6)

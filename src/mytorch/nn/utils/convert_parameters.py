@@ -13,7 +13,7 @@ def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
 
 
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
-    """Each parameter takes its stretch of the vector, in order."""
+    """Copies consecutive parts of the vector into the parameters, in order."""
     start = 0
     for parameter in parameters:
         stop = start + parameter._array.size

@@ -43,7 +43,7 @@ class BasePruningMethod:
     def apply(
         cls, module: Module, name: str, *args: Any, importance_scores: Tensor | None = None, **kwargs: Any
     ) -> BasePruningMethod:
-        """Choose a mask for module.name, given what is pruned already, and put a hook on the module."""
+        """Choose a mask for module.name, given what is already pruned, and register a hook on the module."""
         method = cls(*args, **kwargs)
         method._tensor_name = name
         values = (getattr(module, name) if importance_scores is None else importance_scores).detach()
@@ -64,7 +64,7 @@ class BasePruningMethod:
         return method
 
     def _among_the_rest(self, values: Tensor, mask: Tensor) -> Tensor:
-        """The mask after pruning once more: only what is still there counts for the amount."""
+        """The mask after pruning once more; the amount refers to what is not yet pruned."""
         array = mask._array.copy()
         if self.PRUNING_TYPE == "global":
             return self.compute_mask(values, Tensor(array))
@@ -79,7 +79,7 @@ class BasePruningMethod:
         return Tensor(array)
 
     def prune(self, t: Tensor, default_mask: Tensor | None = None, importance_scores: Tensor | None = None) -> Tensor:
-        """t with what would be pruned set to 0; no module is needed."""
+        """A copy of t in which the elements to prune are 0; needs no module."""
         mask = Tensor(np.ones_like(t._array)) if default_mask is None else default_mask
         return t * self.compute_mask((t if importance_scores is None else importance_scores).detach(), mask)
 
@@ -88,7 +88,7 @@ class BasePruningMethod:
 
 
 class PruningContainer(BasePruningMethod):
-    """A parameter pruned several times: the methods, in order. The mask is what they have left together."""
+    """The methods by which a parameter was pruned, in order. The mask keeps what none of them has pruned."""
 
     def __init__(self, *methods: BasePruningMethod):
         self._pruning_methods = methods
@@ -113,7 +113,7 @@ class PruningContainer(BasePruningMethod):
 
 
 class Identity(BasePruningMethod):
-    """Nothing is pruned; the names are as if."""
+    """A mask of ones: nothing is pruned, but the parameter gets the names of a pruned one."""
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
         return default_mask
@@ -128,7 +128,7 @@ class _ByAmount(BasePruningMethod):
         self.amount = amount
 
     def number(self, size: int) -> int:
-        """How many of `size` to prune: a float is a share of them."""
+        """How many of `size` elements to prune; a float is a fraction of them."""
         if isinstance(self.amount, float):
             return round(self.amount * size)
         if self.amount > size:
@@ -150,7 +150,7 @@ class RandomUnstructured(_ByAmount):
 
 
 class L1Unstructured(_ByAmount):
-    """The smallest numbers go."""
+    """Prunes the numbers that are smallest in absolute value."""
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
         return self.without(t.abs(), default_mask, largest=False)
@@ -180,7 +180,7 @@ class RandomStructured(_Structured):
 
 
 class LnStructured(_Structured):
-    """The slices with the smallest n-norm go."""
+    """Prunes the slices with the smallest n-norm."""
 
     def __init__(self, amount: float, n: float | str, dim: int = -1):
         super().__init__(amount, dim)
@@ -262,7 +262,7 @@ def _remove_hook(module: Module, name: str) -> BasePruningMethod | None:
 
 
 def remove(module: Module, name: str) -> Module:
-    """Make the pruned value the parameter itself, for good."""
+    """Make the pruned value the parameter itself, permanently."""
     if _remove_hook(module, name) is None:
         raise ValueError(f"Parameter '{name}' of module {module} has to be pruned before pruning can be removed")
     original, mask = module._parameters.pop(f"{name}_orig"), module._buffers.pop(f"{name}_mask")

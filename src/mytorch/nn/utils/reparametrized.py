@@ -25,7 +25,7 @@ def _replace(module: Module, name: str, value: Tensor) -> None:
 
 
 def _norm_except(v: Tensor, dim: int | None) -> Tensor:
-    """The length of every slice along dim, kept in v's rank; of all of it where dim is None."""
+    """The norm of every slice along dim, with v's number of dimensions; the norm of all of v if dim is None."""
     if dim is None:
         return v.pow(2).sum().sqrt()
     others = tuple(axis for axis in range(v._array.ndim) if axis != dim % v._array.ndim)

@@ -33,7 +33,7 @@ class _Combined(LRScheduler):
 
 
 class SequentialLR(_Combined):
-    """The schedules one after the other, changing at the milestones; each starts at its own beginning."""
+    """One schedule after the other, changing at the milestones; each begins with its own epoch 0."""
 
     def __init__(
         self, optimizer: Optimizer, schedulers: Sequence[Any], milestones: Sequence[int], last_epoch: int = -1
@@ -66,7 +66,7 @@ class SequentialLR(_Combined):
 
 
 class ChainedScheduler(_Combined):
-    """All schedules at every step, each changing what the one before has left."""
+    """All schedules act at every step, each on the rate that the one before it has set."""
 
     def __init__(self, schedulers: Sequence[Any], optimizer: Optimizer | None = None):
         self._schedulers = list(schedulers)

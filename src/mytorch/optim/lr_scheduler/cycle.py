@@ -12,7 +12,7 @@ from .scheduler import LRScheduler, per_group
 
 
 class CosineAnnealingWarmRestarts(LRScheduler):
-    """Half a cosine down from the first rate in T_0 epochs, and again from the top, each time T_mult times as long."""
+    """The rate falls along half a cosine within T_0 epochs, then restarts; each cycle is T_mult times as long."""
 
     def __init__(self, optimizer: Optimizer, T_0: int, T_mult: int = 1, eta_min: float = 0.0, last_epoch: int = -1):
         if T_0 <= 0 or not isinstance(T_0, int):
@@ -51,7 +51,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
 
 
 class CyclicLR(LRScheduler):
-    """Straight up from base_lr to max_lr and down again, one step per batch; the mode shrinks the height over time."""
+    """Linearly from base_lr to max_lr and back, one step per batch; `mode` can shrink the height over time."""
 
     def __init__(
         self,
@@ -120,5 +120,5 @@ class CyclicLR(LRScheduler):
         return [low + (high - low) * height * scale for low, high in zip(self.base_lrs, self.max_lrs)]
 
     def state_dict(self) -> dict[str, Any]:
-        """Without the function: it is code, not state."""
+        """The state without the function, which is code."""
         return {name: value for name, value in super().state_dict().items() if name != "_scale_fn"}

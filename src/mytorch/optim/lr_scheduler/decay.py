@@ -13,7 +13,7 @@ from .scheduler import LRScheduler, per_group
 
 
 class LambdaLR(LRScheduler):
-    """The first rate times lr_lambda(epoch)."""
+    """The initial rate times lr_lambda(epoch)."""
 
     def __init__(self, optimizer: Optimizer, lr_lambda: Callable | list[Callable], last_epoch: int = -1) -> None:
         count = len(optimizer.param_groups)
@@ -26,7 +26,7 @@ class LambdaLR(LRScheduler):
         return [base * factor(self.last_epoch) for base, factor in zip(self.base_lrs, self.lr_lambdas)]
 
     def state_dict(self) -> dict[str, Any]:
-        """Without the functions: they are code, not state."""
+        """The state without the functions, which are code."""
         return super().state_dict() | {"lr_lambdas": [None] * len(self.lr_lambdas)}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
@@ -34,7 +34,7 @@ class LambdaLR(LRScheduler):
 
 
 class StepLR(LRScheduler):
-    """Times gamma every step_size epochs."""
+    """Multiplies the rate by gamma every step_size epochs."""
 
     def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1):
         self.step_size, self.gamma = step_size, gamma
@@ -50,7 +50,7 @@ class StepLR(LRScheduler):
 
 
 class MultiStepLR(LRScheduler):
-    """Times gamma at each of the milestones."""
+    """Multiplies the rate by gamma at each milestone."""
 
     def __init__(self, optimizer: Optimizer, milestones: Iterable[int], gamma: float = 0.1, last_epoch: int = -1):
         self.milestones, self.gamma = Counter(milestones), gamma
@@ -65,7 +65,7 @@ class MultiStepLR(LRScheduler):
 
 
 class ExponentialLR(LRScheduler):
-    """Times gamma every epoch."""
+    """Multiplies the rate by gamma every epoch."""
 
     def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1):
         self.gamma = gamma
@@ -81,7 +81,7 @@ class ExponentialLR(LRScheduler):
 
 
 class MultiplicativeLR(LRScheduler):
-    """Times lr_lambda(epoch), every epoch."""
+    """Multiplies the rate by lr_lambda(epoch) every epoch."""
 
     def __init__(self, optimizer: Optimizer, lr_lambda: Callable | list[Callable], last_epoch: int = -1) -> None:
         self.lr_lambdas = per_group(lr_lambda, optimizer.param_groups, "lr_lambda")
@@ -93,7 +93,7 @@ class MultiplicativeLR(LRScheduler):
         return [lr * factor(self.last_epoch) for lr, factor in zip(self._current(), self.lr_lambdas)]
 
     def state_dict(self) -> dict[str, Any]:
-        """Without the functions: they are code, not state."""
+        """The state without the functions, which are code."""
         return super().state_dict() | {"lr_lambdas": [None] * len(self.lr_lambdas)}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
@@ -101,7 +101,7 @@ class MultiplicativeLR(LRScheduler):
 
 
 class ConstantLR(LRScheduler):
-    """Times factor for the first total_iters epochs."""
+    """Multiplies the rate by factor during the first total_iters epochs."""
 
     def __init__(self, optimizer: Optimizer, factor: float = 1.0 / 3, total_iters: int = 5, last_epoch: int = -1):
         if not 0 <= factor <= 1:
@@ -121,7 +121,7 @@ class ConstantLR(LRScheduler):
 
 
 class PolynomialLR(LRScheduler):
-    """(1 - epoch / total_iters)^power times the first rate, and zero after that."""
+    """The initial rate times (1 - epoch / total_iters)^power, and zero after total_iters epochs."""
 
     def __init__(self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1):
         self.total_iters, self.power = total_iters, power
@@ -139,7 +139,7 @@ class PolynomialLR(LRScheduler):
 
 
 class LinearLR(LRScheduler):
-    """From start_factor to end_factor times the rate, in a straight line over total_iters."""
+    """The factor of the rate goes linearly from start_factor to end_factor over total_iters epochs."""
 
     def __init__(
         self,
@@ -172,7 +172,7 @@ class LinearLR(LRScheduler):
 
 
 class CosineAnnealingLR(LRScheduler):
-    """Half a cosine from the first rate down to eta_min in T_max epochs, and up again."""
+    """The rate falls along half a cosine to eta_min within T_max epochs, and rises again after that."""
 
     def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1):
         self.T_max, self.eta_min = T_max, eta_min

@@ -1,4 +1,4 @@
-"""OneCycleLR: the rate up and down once over a training, momentum down and up."""
+"""OneCycleLR: over one training the rate rises and falls once, and momentum falls and rises."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from .scheduler import LRScheduler, per_group
 
 
 class ReduceLROnPlateau(LRScheduler):
-    """Times factor when the metric given to step() has not improved for more than `patience` epochs."""
+    """Multiplies the rate by factor if the metric given to step() has not improved for more than `patience` epochs."""
 
     def __init__(
         self,

@@ -9,7 +9,7 @@ from mytorch.tensor import Tensor
 
 
 class LRScheduler:
-    """`step()` moves on by one and sets every group's rate to what `get_lr()` says."""
+    """`step()` counts one epoch and sets every group's rate to what `get_lr()` returns."""
 
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1):
         if not isinstance(optimizer, Optimizer):
@@ -40,7 +40,7 @@ class LRScheduler:
         return self._last_lr
 
     def step(self, epoch: int | None = None) -> None:
-        """One epoch on; or, as older scripts do, to a given epoch: then the rate is computed from the first one."""
+        """Moves on by one epoch, or (in older scripts) to a given one, whose rate is computed from the initial rate."""
         self._step_count += 1
         if epoch is None:
             self.last_epoch += 1

@@ -43,7 +43,7 @@ def default_collate(batch: Sequence[Any]) -> Any:
 
 
 def default_convert(sample: Any) -> Any:
-    """One sample as it is, with arrays made tensors."""
+    """Returns one sample unchanged, except that arrays become tensors."""
     if isinstance(sample, np.ndarray):
         return Tensor(sample)
     if isinstance(sample, tuple | list):

@@ -15,7 +15,7 @@ Item = TypeVar("Item", covariant=True)
 
 
 class Dataset(Generic[Item]):
-    """To be derived from: define __getitem__ and, for most uses, __len__."""
+    """A base class: subclasses define __getitem__ and, for most uses, __len__."""
 
     def __getitem__(self, index: Any) -> Item:
         raise NotImplementedError(f"{type(self).__name__} defines no __getitem__(index)")
@@ -25,14 +25,14 @@ class Dataset(Generic[Item]):
 
 
 class IterableDataset(Dataset[Item]):
-    """A dataset that is a stream: define __iter__."""
+    """A dataset that is a stream: subclasses define __iter__."""
 
     def __iter__(self) -> Iterator[Item]:
         raise NotImplementedError(f"{type(self).__name__} defines no __iter__()")
 
 
 class ChainDataset(IterableDataset[Item]):
-    """Streams one after the other."""
+    """Yields the items of several streams, one stream after the other."""
 
     def __init__(self, datasets: Iterable[Any]):
         self.datasets = list(datasets)

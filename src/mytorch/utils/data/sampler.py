@@ -16,7 +16,7 @@ Index = TypeVar("Index", covariant=True)
 
 
 class Sampler(Generic[Index]):
-    """To be derived from: define __iter__ and, where known, __len__."""
+    """A base class: subclasses define __iter__ and, where it is known, __len__."""
 
     def __init__(self, data_source: Any = None):
         pass

@@ -1,4 +1,4 @@
-"""TensorBoard's event files by hand: protocol buffers in checksummed records. TensorBoard reads them as any other."""
+"""TensorBoard's event files by hand: protocol buffers in checksummed records. TensorBoard reads them like its own."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ _SETTINGS = (
 
 
 def _divisible(value: float, by: int = 8) -> int:
-    """The nearest multiple, but at most a tenth smaller."""
+    """The nearest multiple, but not less than nine tenths of the value."""
     near = max(by, int(value + by / 2) // by * by)
     return near + by if near < 0.9 * value else near
 
