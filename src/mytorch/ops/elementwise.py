@@ -16,7 +16,7 @@ from .broadcast import both_arrays, cast, floating, mismatch, operand, promoted,
 
 def add(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     if alpha != 1:
-        other = _scaled(input, other, alpha)
+        other = scaled(input, other, alpha)
     a = input._array
     if isinstance(other, Tensor):
         b = other._array
@@ -39,12 +39,14 @@ def add(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     return record(out, (input,), _same, (), False, True)
 
 
-def _scaled(input: Tensor, other: Any, alpha: Any) -> Any:
+def scaled(input: Tensor, other: Any, alpha: Any) -> Any:
+    """alpha * other, in the type of the result: in other's own a product of small integers would wrap around."""
     if isinstance(alpha, bool) and input._array.dtype != BOOL:
         raise RuntimeError("Boolean alpha only supported for Boolean results.")
-    if isinstance(alpha, float) and common(*both_arrays(input, other)).kind not in "fc":
+    kind = common(*both_arrays(input, other))
+    if isinstance(alpha, float) and kind.kind not in "fc":
         raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
-    return mul(other, alpha) if isinstance(other, Tensor) else other * alpha
+    return mul(cast(other, kind), alpha) if isinstance(other, Tensor) else other * alpha
 
 
 def _same(g: np.ndarray) -> tuple:
@@ -60,11 +62,13 @@ _same.__qualname__ = _same_for_both.__qualname__ = "add"  # the name grad_fn sho
 
 def sub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     if alpha != 1:
-        other = _scaled(input, other, alpha)
+        other = scaled(input, other, alpha)
     a = input._array
     if isinstance(other, Tensor):
         b = other._array
         if a.dtype is not b.dtype and a.dtype != b.dtype:
+            if a.dtype == BOOL or b.dtype == BOOL:
+                raise no_bool()
             return sub(*promoted(input, other))
         try:
             out = a - b
@@ -81,10 +85,8 @@ def sub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
             return unbroadcast(g, sa), unbroadcast(-g, sb) if need_b else None
 
         return record(out, (input, other), sub_backward, again=True)
-    if a.dtype == BOOL and isinstance(other, bool):
-        raise RuntimeError(
-            "Subtraction, the `-` operator, with a bool tensor is not supported. Use `~` or `^` instead."
-        )
+    if a.dtype == BOOL or isinstance(other, bool):
+        raise no_bool()
     try:
         out = a - other
     except (TypeError, OverflowError):
@@ -94,15 +96,18 @@ def sub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     return record(out, (input,), _same, (), False, True)
 
 
+def no_bool() -> RuntimeError:
+    return RuntimeError("Subtraction, the `-` operator, with a bool tensor is not supported. Use `~` or `^` instead.")
+
+
 def rsub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     """other - alpha * input"""
-    if alpha == 1 and other.__class__ is float and input._array.dtype.kind == "f":
+    if alpha == 1 and (other.__class__ is float or other.__class__ is int) and input._array.dtype.kind == "f":
         return record(other - input._array, (input,), lambda g: (-g,), again=True)
-    if input._array.dtype == BOOL:
-        raise RuntimeError(
-            "Subtraction, the `-` operator, with a bool tensor is not supported. Use `~` or `^` instead."
-        )
-    return add(neg(input) if alpha == 1 else mul(input, -alpha), other)
+    if input._array.dtype == BOOL or isinstance(other, bool):
+        raise no_bool()
+    a, b = promoted(input, other)
+    return sub(b, a, alpha=alpha)
 
 
 def mul(input: Tensor, other: Any) -> Tensor:

@@ -293,7 +293,10 @@ def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
 
 
 def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
-    return input + (tensor1 * tensor2 if value == 1 else tensor1 * tensor2 * value)
+    product = promoted(tensor1, input)[0] * tensor2  # in the type of the result, where small integers do not overflow
+    if product._array.dtype.kind in "iu":
+        value = int(value)
+    return input + (product if value == 1 else product * value)
 
 
 def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:

@@ -9,7 +9,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracle import broadcastable, check, compare, gradcheck, layouts, shapes
+from oracle import agree, broadcastable, check, compare, gradcheck, layouts, shapes
 
 import mytorch
 
@@ -220,3 +220,37 @@ def test_shapes_that_do_not_broadcast():
 )
 def test_gradients_against_differences(fn):
     gradcheck(fn, (2, 3), (3,))
+
+
+def _bytes(t, *values):
+    return t.tensor(values, dtype=t.uint8)
+
+
+MIXED = (
+    lambda t: 255.0 - _bytes(t, 3, 250),
+    lambda t: 2.0 - t.tensor([-128], dtype=t.int8),
+    lambda t: t.rsub(_bytes(t, 3, 250), t.tensor([1.5]), alpha=2),
+    lambda t: 300 - _bytes(t, 3, 250),
+    lambda t: t.add(t.tensor([1.0]), _bytes(t, 200), alpha=2),
+    lambda t: t.sub(t.tensor([1.0]), _bytes(t, 200), alpha=2),
+    lambda t: t.tensor([1.0]).add_(_bytes(t, 200), alpha=2),
+    lambda t: t.tensor([1]).add_(t.tensor([3]), alpha=2.5),
+    lambda t: t.addcmul(t.tensor([1.0]), _bytes(t, 200), _bytes(t, 200), value=2),
+    lambda t: t.tensor([1.0]).addcmul_(_bytes(t, 200), _bytes(t, 200)),
+    lambda t: t.tensor([1.0]).addcdiv_(_bytes(t, 1), t.tensor([3.0])),
+    lambda t: t.addcmul(t.tensor([1]), _bytes(t, 200), _bytes(t, 200), value=1.5),
+    lambda t: t.hypot(t.tensor([3.0]), _bytes(t, 255)),
+    lambda t: t.hypot(t.tensor([1e30]), t.tensor([1e30])),
+    *(lambda t, other=other: t.ones(2) - other(t) for other in (lambda t: True, lambda t: t.tensor([True, False]))),
+    lambda t: True - t.ones(2),
+    lambda t: t.ones(2).sub_(t.tensor([True, False])),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("fn", MIXED)
+def test_mixed_types_are_computed_in_the_type_of_the_result(fn):
+    agree(fn)
+
+
+def test_hypot():
+    check(lambda t, a, b: a.hypot(b), (3, 1), (4,))
