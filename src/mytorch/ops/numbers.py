@@ -10,7 +10,7 @@ from ..autograd import record
 from ..naming import attach
 from ..tensor import Tensor
 from . import either
-from .broadcast import both_arrays, floating, promoted, quiet, unbroadcast
+from .broadcast import floating, promoted, quiet, unbroadcast
 from .pointwise import exp2
 
 
@@ -35,7 +35,10 @@ def ldexp(input: Tensor, other: Tensor) -> Tensor:
 
 
 def nextafter(input: Tensor, other: Tensor) -> Tensor:
-    a, b = both_arrays(input, other)
+    input, other = promoted(input, other)
+    a, b = input._array, other._array
+    if a.dtype.kind != "f":
+        raise NotImplementedError(f"nextafter takes floating-point numbers, but got {input.dtype}")
     same = Tensor(np.equal(a, b))  # a step so small that the slope is 1, or other itself
     sa, sb = a.shape, b.shape
 

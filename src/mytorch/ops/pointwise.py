@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd import record
+from ..dtypes import INT64
 from ..naming import attach, named
 from ..parallel import BLOCK, elementwise
 from ..tensor import Tensor
@@ -16,14 +17,21 @@ from .broadcast import cast, floating, mismatch, promoted, quiet, unbroadcast
 from .elementwise import _refuse_zero
 
 
-def unary(name: str, function: Any, slope: Any) -> Any:
-    """y = function(x) with slope(x, y) = dy/dx, integers taken as floats first."""
+def refuse_complex(name: str, input: Tensor) -> None:
+    if input._array.dtype.kind == "c":
+        raise NotImplementedError(f"{name} is not implemented for complex numbers")
+
+
+def unary(name: str, function: Any, slope: Any, real: bool = False) -> Any:
+    """y = function(x) with slope(x, y) = dy/dx, integers taken as floats first; `real` if not for complex numbers."""
 
     def backward(g: np.ndarray, x: np.ndarray, y: np.ndarray) -> tuple:
         return (g * slope(x, y),)
 
     def op(input: Tensor) -> Tensor:
         input = floating(input)
+        if real:
+            refuse_complex(name, input)
         with quiet(all="ignore"):
             y = function(input._array)
         return record(y, (input,), backward, (input,), True, again=True)
@@ -50,8 +58,8 @@ expm1 = unary("expm1", np.expm1, lambda x, y: y + 1)
 exp2 = unary("exp2", np.exp2, lambda x, y: y * float(np.log(2)))
 rsqrt = unary("rsqrt", lambda x: 1 / np.sqrt(x), lambda x, y: -y * y * y / 2)
 reciprocal = unary("reciprocal", lambda x: 1 / x, lambda x, y: -y * y)
-deg2rad = unary("deg2rad", np.deg2rad, lambda x, y: float(np.pi / 180))
-rad2deg = unary("rad2deg", np.rad2deg, lambda x, y: float(180 / np.pi))
+deg2rad = unary("deg2rad", np.deg2rad, lambda x, y: float(np.pi / 180), real=True)
+rad2deg = unary("rad2deg", np.rad2deg, lambda x, y: float(180 / np.pi), real=True)
 
 
 def _tanh_backward(g: np.ndarray, y: np.ndarray) -> tuple:
@@ -90,7 +98,8 @@ def _relu_backward(g: np.ndarray, y: np.ndarray) -> tuple:
 
 def relu(input: Tensor) -> Tensor:
     x = input._array
-    if x.dtype.kind == "b":
+    if x.dtype.kind in "bc":
+        refuse_complex("relu", input)
         raise RuntimeError("Boolean inputs not supported for relu: convert to float first")
     if x.size <= BLOCK:
         out = np.maximum(x, 0)
@@ -113,8 +122,25 @@ def abs(input: Tensor) -> Tensor:
     return record(np.abs(x), (input,), lambda g, x: (g * either.sign(x),), (input,), again=True)
 
 
+def sgn(input: Tensor) -> Tensor:
+    """The sign; of a complex number its direction, x / |x|."""
+    x = input._array
+    if x.dtype.kind != "c":
+        return sign(input)
+    length = np.abs(x)
+    some = np.where(length == 0, 1, length)
+    out = x / some
+
+    def sgn_backward(g: np.ndarray) -> tuple:  # what of g turns the direction
+        return (np.where(length == 0, 0, g - (g * out.conj()).real * out) / some,)
+
+    return record(out, (input,), sgn_backward)
+
+
 def square(input: Tensor) -> Tensor:
     x = input._array
+    if x.dtype.kind == "b":
+        return cast(input, INT64)
     return record(x * x, (input,), lambda g, x: (g * (2 * x),), (input,), again=True)
 
 
@@ -126,6 +152,7 @@ def _step(name: str, function: Any) -> Any:
     """A piecewise constant function: the gradient is zero."""
 
     def op(input: Tensor) -> Tensor:
+        refuse_complex(name, input)
         with quiet(all="ignore"):
             return record(function(input._array), (input,), _zero, again=True)
 
@@ -139,6 +166,7 @@ sign = _step("sign", lambda x: (x > 0).astype(x.dtype) - (x < 0).astype(x.dtype)
 
 
 def round(input: Tensor, *, decimals: int = 0) -> Tensor:
+    refuse_complex("round", input)
     return record(np.round(input._array, decimals), (input,), _zero, again=True)
 
 
@@ -161,6 +189,7 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
     if isinstance(min, Tensor) or isinstance(max, Tensor):
         return _clamp_tensors(input, min, max)
+    refuse_complex("clamp", input)
     x = input._array
     if x.dtype.kind in "iu" and (isinstance(min, float) or isinstance(max, float)):
         input = floating(input)
@@ -204,6 +233,8 @@ def _pick(input: Tensor, other: Any, function: Any, beats: Any) -> Tensor:
     """maximum or minimum of two; where they are equal each gets half of the gradient, as in torch."""
     input, other = promoted(input, other)
     a, b = input._array, other._array
+    if a.dtype.kind == "c":
+        raise RuntimeError(f"{function.__name__} not implemented for complex tensors.")
     try:
         out = function(a, b)
     except ValueError:
@@ -371,9 +402,9 @@ def _where_method(self: Tensor, condition: Tensor, other: Any) -> Tensor:
 METHODS = attach(
     sin, cos, tan, asin, acos, atan, sinh, cosh, asinh, acosh, atanh, log2, log10, log1p, expm1, exp2, rsqrt,
     reciprocal, deg2rad, rad2deg, tanh, sigmoid, relu, abs, square, floor, ceil, sign, round, frac, clamp,
-    clip, clamp_min, clamp_max, maximum, minimum, masked_fill, lerp, addcmul, addcdiv, remainder, fmod,
+    clip, sgn, clamp_min, clamp_max, maximum, minimum, masked_fill, lerp, addcmul, addcdiv, remainder, fmod,
     atan2, fmax, fmin, sinc, arctan2=atan2, arcsinh=asinh, arccosh=acosh,
-    arctanh=atanh, arcsin=asin, arccos=acos, arctan=atan, absolute=abs, sgn=sign, __abs__=abs, __mod__=remainder,
+    arctanh=atanh, arcsin=asin, arccos=acos, arctan=atan, absolute=abs, __abs__=abs, __mod__=remainder,
     __rmod__=rremainder,
 )  # fmt: skip
 FUNCTIONS = named(where)
