@@ -106,7 +106,7 @@ def record(
     out = new(Tensor)
     out._array = array if array.__class__ is ndarray else asarray(array)
     out._requires_grad = False
-    out.grad = out._node = out._base = out._hooks = None
+    out._grad = out._node = out._base = out._hooks = None
     out._version = [0]
     if mode.enabled:
         edges = []

@@ -82,9 +82,9 @@ class Optimizer:
         for group in self.param_groups:
             for param in group["params"]:
                 if set_to_none:
-                    param.grad = None
-                elif param.grad is not None:
-                    param.grad = Tensor(np.zeros_like(param.grad._array))
+                    param._grad = None
+                elif param._grad is not None:
+                    param._grad = Tensor(np.zeros_like(param._grad._array))
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """One update of every parameter that has a gradient; a closure computes loss and gradients first."""
@@ -97,8 +97,8 @@ class Optimizer:
             settings = _numbers(group)
             negate = settings["maximize"]
             for param in group["params"]:
-                if param.grad is not None:
-                    weight, grad = param._array, param.grad._array
+                if param._grad is not None:
+                    weight, grad = param._array, param._grad._array
                     if weight.dtype.kind == "c":
                         weight, grad = _real_and_imaginary(weight), _real_and_imaginary(grad)
                     update(weight, -grad if negate else grad, state[param], settings)
