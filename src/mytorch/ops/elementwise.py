@@ -147,6 +147,11 @@ def mul(input: Tensor, other: Any) -> Tensor:
     return record(out, (input,), lambda g: (g * other,), again=True)
 
 
+def rmul(input: Tensor, other: Any) -> Any:
+    """other * input, where a list or a text is repeated by Python itself."""
+    return NotImplemented if isinstance(other, (list, tuple, str, bytes)) else mul(input, other)
+
+
 def _each_by_the_other(g: np.ndarray, a: np.ndarray, b: np.ndarray) -> tuple:
     return g * b, g * a
 
@@ -245,11 +250,9 @@ def pow(input: Any, exponent: Any) -> Tensor:
             raise RuntimeError("Integers to negative integer powers are not allowed.")
     base, power = promoted(input, exponent)
     a, b = base._array, power._array
-    if a.dtype.kind in "iu" and b.size and (b < 0).any():
-        raise RuntimeError("Integers to negative integer powers are not allowed.")
     try:
         with quiet(all="ignore"):
-            out = a**b
+            out = a**b if a.dtype.kind not in "iu" else _whole_power(a, b)
     except ValueError:
         raise mismatch(a.shape, b.shape) from None
     need_a, need_b = base._requires_grad, power._requires_grad
@@ -265,6 +268,13 @@ def pow(input: Any, exponent: Any) -> Tensor:
         return ga, gb
 
     return record(out, (base, power), pow_backward, (base, power), need_b, again=True)
+
+
+def _whole_power(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Of whole numbers; 1 / a**n is 0 but for 1 and -1."""
+    if not (b < 0).any():
+        return a**b
+    return np.where(b < 0, np.where(np.abs(a) == 1, a ** (b & 1), 0), a ** np.maximum(b, 0))
 
 
 def _pow_number(input: Tensor, p: float) -> Tensor:
@@ -354,7 +364,7 @@ def rfloor_divide(input: Tensor, other: Any) -> Tensor:
 METHODS = attach(
     add, sub, mul, div, pow, neg, sqrt, exp, log, trunc, floor_divide, float_power, positive, subtract=sub,
     multiply=mul, divide=div, true_divide=div, negative=neg, fix=trunc, __add__=add, __radd__=add, __sub__=sub,
-    __rsub__=rsub, __mul__=mul, __rmul__=mul, __truediv__=div, __rtruediv__=rdiv, __rdiv__=rdiv, __neg__=neg,
+    __rsub__=rsub, __mul__=mul, __rmul__=rmul, __truediv__=div, __rtruediv__=rdiv, __rdiv__=rdiv, __neg__=neg,
     __pos__=positive, __pow__=pow, __rpow__=rpow, __floordiv__=floor_divide,
     __rfloordiv__=rfloor_divide,
 )  # fmt: skip

@@ -11,7 +11,22 @@ from ..naming import attach
 from ..tensor import Tensor
 from . import either
 from .broadcast import floating, promoted, quiet, unbroadcast
-from .pointwise import exp2
+from .pointwise import exp2, sign
+
+
+def sgn(input: Tensor) -> Tensor:
+    """The sign; of a complex number its direction, x / |x|."""
+    x = input._array
+    if x.dtype.kind != "c":
+        return sign(input)
+    length = np.abs(x)
+    some = np.where(length == 0, 1, length)
+    out = x / some
+
+    def sgn_backward(g: np.ndarray) -> tuple:  # what of g turns the direction
+        return (np.where(length == 0, 0, g - (g * out.conj()).real * out) / some,)
+
+    return record(out, (input,), sgn_backward)
 
 
 def copysign(input: Tensor, other: Any) -> Tensor:
@@ -59,4 +74,4 @@ def lcm(input: Tensor, other: Tensor) -> Tensor:
     return Tensor(np.asarray(np.lcm(a._array, b._array)))
 
 
-METHODS = attach(copysign, ldexp, nextafter, gcd, lcm)
+METHODS = attach(sgn, copysign, ldexp, nextafter, gcd, lcm)

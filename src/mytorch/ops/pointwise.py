@@ -122,21 +122,6 @@ def abs(input: Tensor) -> Tensor:
     return record(np.abs(x), (input,), lambda g, x: (g * either.sign(x),), (input,), again=True)
 
 
-def sgn(input: Tensor) -> Tensor:
-    """The sign; of a complex number its direction, x / |x|."""
-    x = input._array
-    if x.dtype.kind != "c":
-        return sign(input)
-    length = np.abs(x)
-    some = np.where(length == 0, 1, length)
-    out = x / some
-
-    def sgn_backward(g: np.ndarray) -> tuple:  # what of g turns the direction
-        return (np.where(length == 0, 0, g - (g * out.conj()).real * out) / some,)
-
-    return record(out, (input,), sgn_backward)
-
-
 def square(input: Tensor) -> Tensor:
     x = input._array
     if x.dtype.kind == "b":
@@ -280,7 +265,7 @@ def _choice(input: Tensor, other: Tensor, first: Any) -> Tensor:
 def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     """Elements of input where condition holds, of other elsewhere; with condition alone, where it holds."""
     if input is None and other is None:
-        return tuple(Tensor(i) for i in np.nonzero(condition._array))
+        return tuple(Tensor(i) for i in np.nonzero(np.atleast_1d(condition._array)))
     mask = condition._array
     if mask.dtype == np.uint8:  # masks of early versions
         warnings.warn("where received a uint8 condition tensor; use a boolean condition instead.", stacklevel=2)
@@ -402,7 +387,7 @@ def _where_method(self: Tensor, condition: Tensor, other: Any) -> Tensor:
 METHODS = attach(
     sin, cos, tan, asin, acos, atan, sinh, cosh, asinh, acosh, atanh, log2, log10, log1p, expm1, exp2, rsqrt,
     reciprocal, deg2rad, rad2deg, tanh, sigmoid, relu, abs, square, floor, ceil, sign, round, frac, clamp,
-    clip, sgn, clamp_min, clamp_max, maximum, minimum, masked_fill, lerp, addcmul, addcdiv, remainder, fmod,
+    clip, clamp_min, clamp_max, maximum, minimum, masked_fill, lerp, addcmul, addcdiv, remainder, fmod,
     atan2, fmax, fmin, sinc, arctan2=atan2, arcsinh=asinh, arccosh=acosh,
     arctanh=atanh, arcsin=asin, arccos=acos, arctan=atan, absolute=abs, __abs__=abs, __mod__=remainder,
     __rmod__=rremainder,
