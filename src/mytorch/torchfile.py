@@ -73,7 +73,7 @@ _NAMES: dict[tuple[str, str], Any] = {
     ("torch._utils", "_rebuild_parameter"): _rebuild_parameter,
     ("torch.nn.parameter", "Parameter"): Parameter,
     ("collections", "Counter"): Counter,
-    **{(module, "set"): set for module in ("__builtin__", "builtins")},
+    **{(module, kind.__name__): kind for module in ("__builtin__", "builtins") for kind in (set, complex)},
 }
 
 
