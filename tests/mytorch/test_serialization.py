@@ -192,6 +192,18 @@ def test_reads_what_torch_saved(tmp_path):
         mytorch.load(tmp_path / "whole")
 
 
+def test_reads_sparse_tensors_that_fit_into_memory(tmp_path):
+    value = torch.tensor([[0.0, 2.0], [3.0, 0.0]])
+    torch.save([value.to_sparse(), torch.strided], tmp_path / "f")
+    assert mytorch.load(tmp_path / "f")[0].to_dense().tolist() == value.tolist()
+    torch.save(torch.sparse_coo_tensor([[0], [0]], [1.0], (10**6, 10**6)), tmp_path / "f")
+    with pytest.raises(RefusedPickle, match="may have 33554432 places"):
+        mytorch.load(tmp_path / "f")
+    torch.save(value.to_sparse_csr(), tmp_path / "f")
+    with pytest.raises(RefusedPickle, match="layouts strided and sparse_coo"):
+        mytorch.load(tmp_path / "f")
+
+
 def test_to_torch_gives_copies():
     source = {"a": [mytorch.arange(3)], "n": 1, "t": (np.ones(2),)}
     made = to_torch(source)
