@@ -66,7 +66,7 @@ def backward(
     if inputs is not None:
         for t in ends:
             if (g := wanted[edge_of(t)]) is not None:
-                t.grad = g if t.grad is None else t.grad + g
+                t._grad = g if t._grad is None else t._grad + g
 
 
 def _backward(
@@ -295,7 +295,7 @@ def _run_recorded(roots: list, keep: bool, wanted: dict, accumulate: bool) -> No
             if leaf._hooks or wanted:
                 g = _observe(leaf, g, wanted)
             if accumulate:
-                leaf.grad = g if leaf.grad is None else leaf.grad + g
+                leaf._grad = g if leaf._grad is None else leaf._grad + g
                 _after_accumulation(leaf)
 
 
@@ -349,8 +349,8 @@ def _observe(edge: Any, g: Tensor, wanted: dict) -> Tensor:
         if changed is not None:
             g = changed
     if edge.__class__ is Node and edge.retains is not None and (tensor := edge.retains()) is not None:
-        old = tensor.grad
-        tensor.grad = (g if g.requires_grad else Tensor(np.array(g._array))) if old is None else old + g
+        old = tensor._grad
+        tensor._grad = (g if g.requires_grad else Tensor(np.array(g._array))) if old is None else old + g
     if edge in wanted:
         wanted[edge] = g if g.requires_grad else Tensor(np.array(g._array))
     return g
@@ -364,17 +364,17 @@ def _accumulate(leaf: Tensor, g: np.ndarray) -> None:
     array behind a view is known to the view and to getrefcount. With more than these the array is shared: copy it.
     """
     with _accumulating:
-        if leaf.grad is not None:
-            total = leaf.grad._array
+        if leaf._grad is not None:
+            total = leaf._grad._array
             np.add(total, g, out=total, casting="same_kind")
-            leaf.grad._version[0] += 1
+            leaf._grad._version[0] += 1
             return
         if g.__class__ is not np.ndarray or g.dtype != leaf._array.dtype:
             g = np.array(g, leaf._array.dtype)
         alone = getrefcount(g) <= 3 and (g.base is None or getrefcount(g.base) <= 2)
         if not (alone and g.flags.c_contiguous and g.flags.writeable):
             g = np.array(g, order="C")
-        leaf.grad = Tensor(g)
+        leaf._grad = Tensor(g)
 
 
 def retain_grad(self: Tensor) -> None:

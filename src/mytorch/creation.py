@@ -6,27 +6,32 @@ from typing import Any
 
 import numpy as np
 
-from .dtypes import default, of_array, require_cpu, to_numpy
+from .dtypes import BOOL, CATEGORY, COMPLEX64, INT64, default, of_array, require_cpu, to_numpy
 from .naming import attach
 from .ops.shape import sizes_of
 from .tensor import Tensor
 
+_PLAIN = {float, int, bool, complex}
+
 
 def _values(data: Any, dtype: Any) -> np.ndarray:
     """Nested lists, numbers, arrays or tensors as a new array; Python floats take the default dtype."""
+    kinds: set = set()
     if isinstance(data, Tensor):
         array = np.array(data._array)
     elif isinstance(data, (np.ndarray, np.generic)):
         array = np.array(data)
     else:
-        if isinstance(data, (list, tuple)) and _holds_tensor(data):
-            data = _without_tensors(data)
+        if isinstance(data, (list, tuple)):
+            kinds = _kinds(data)
+            if not kinds <= _PLAIN:
+                data = _without_tensors(data, _depth(data))
         try:
             array = np.array(data)
         except ValueError:
             raise ValueError("expected sequence of equal length at every dimension: nested lists are ragged") from None
-        if dtype is None and array.dtype.kind in "fc" and not _is_array_like(data):
-            array = array.astype(default() if array.dtype.kind == "f" else np.result_type(default(), np.complex64))
+        if dtype is None and array.dtype.kind in "biufc":
+            array = array.astype(_promoted(kinds or {array.dtype.type(0).item().__class__}), copy=False)
     if dtype is not None:
         return array.astype(to_numpy(dtype), copy=False)
     if array.dtype.kind in "OUSM":
@@ -35,21 +40,44 @@ def _values(data: Any, dtype: Any) -> np.ndarray:
     return array
 
 
-def _is_array_like(data: Any) -> bool:
-    """A list of NumPy float64 values keeps float64 in torch; a list of Python floats does not."""
-    while isinstance(data, (list, tuple)) and data:
-        data = data[0]
-    return isinstance(data, (np.ndarray, np.generic))
+def _kinds(data: Any) -> set:
+    """What nested lists hold: Python's types of numbers, and the dtypes of NumPy's numbers, arrays and tensors."""
+    types = set(map(type, data))
+    if types <= _PLAIN:
+        return types
+    kinds = set()
+    for d in data:
+        if isinstance(d, (list, tuple)):
+            kinds |= _kinds(d)
+        elif isinstance(d, Tensor):
+            kinds.add(d._array.dtype)
+        elif isinstance(d, (int, float, complex)) and not isinstance(d, np.generic):
+            kinds.add(next(kind for kind in (bool, int, float, complex) if isinstance(d, kind)))
+        else:
+            kinds.add(np.asarray(d).dtype)
+    return kinds
 
 
-def _holds_tensor(data: Any) -> bool:
-    return any(isinstance(d, Tensor) or (isinstance(d, (list, tuple)) and _holds_tensor(d)) for d in data)
+def _promoted(kinds: set) -> np.dtype:
+    """The dtype of a list's values: the higher category wins, as between tensors."""
+    number = {bool: BOOL, int: INT64, float: default(), complex: np.result_type(default(), COMPLEX64)}
+    dtypes = [number.get(kind, kind) for kind in kinds]
+    highest = max(CATEGORY[d.kind] for d in dtypes)
+    return np.result_type(*[d for d in dtypes if CATEGORY[d.kind] == highest or (highest == 3 and d.kind == "f")])
 
 
-def _without_tensors(data: Any) -> Any:
+def _depth(data: Any) -> int:
+    """How many dims a nested list has: as many as its first element."""
+    if isinstance(data, (list, tuple)):
+        return 1 + (_depth(data[0]) if data else 0)
+    return data.ndim if isinstance(data, np.ndarray) else 0
+
+
+def _without_tensors(data: Any, depth: int) -> Any:
+    """The lists with arrays for tensors; a tensor in the place of a number must hold one."""
     if isinstance(data, Tensor):
-        return data._array
-    return [_without_tensors(d) for d in data] if isinstance(data, (list, tuple)) else data
+        return data._array if depth else data._number()
+    return [_without_tensors(d, depth - 1) for d in data] if isinstance(data, (list, tuple)) else data
 
 
 def tensor(

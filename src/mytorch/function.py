@@ -101,11 +101,17 @@ class Function:
             given = [next(remaining) if _differentiable(r, ctx) else _nothing(r, ctx) for r in results]
             grads = cls.backward(ctx, *given)
             grads = grads if isinstance(grads, tuple) else (grads,)
-            if len(grads) < len(args):
+            if len(grads) < len(args) or any(d is not None for d in grads[len(args) :]):
                 raise RuntimeError(
                     f"function {cls.__name__}Backward returned an incorrect number of gradients "
                     f"(expected {len(args)}, got {len(grads)})"
                 )
+            for place, (a, d) in enumerate(zip(args, grads), 1):
+                if d is not None and not isinstance(a, Tensor):
+                    raise RuntimeError(
+                        f"function {cls.__name__}Backward returned a gradient different than None at position {place}, "
+                        "but the corresponding forward input was not a Variable"
+                    )
             pairs = [(a, d) for a, d in zip(args, grads) if isinstance(a, Tensor)]
             return tuple(d if d is None or d.shape == a.shape else _summed(cls, d, a) for a, d in pairs)
 

@@ -106,7 +106,7 @@ def record(
     out = new(Tensor)
     out._array = array if array.__class__ is ndarray else asarray(array)
     out._requires_grad = False
-    out.grad = out._node = out._base = out._hooks = None
+    out._grad = out._node = out._base = out._hooks = None
     out._version = [0]
     if mode.enabled:
         edges = []
@@ -192,9 +192,18 @@ def edge_of_view(view: Tensor) -> Any:
     """A view's node, created again if a recorded operation changed its base in place after the view was taken."""
     base, node = view._base, view._node
     if base is not None and base._node is not None and (node is None or base._node.order > node.order):
-        view._node = node = _placed(base, view)
+        node = _placed(base, view)
+        _move(view, node)
         view._requires_grad = True
     return node or view
+
+
+def _move(tensor: Tensor, node: Node | None) -> None:
+    """A tensor gets another node; the gradient that retain_grad() asked for is that of its new value."""
+    old = tensor._node
+    tensor._node = node
+    if old is not None and node is not None and old.retains is not None and old.retains() is tensor:
+        old.retains, node.retains = None, old.retains
 
 
 def place_in(base: np.ndarray, view: np.ndarray) -> Callable[[Any, np.dtype], tuple[np.ndarray, np.ndarray]]:
@@ -246,7 +255,8 @@ def replace_history(target: Tensor, result: Tensor) -> None:
     """After `result` was written into target's memory: target, and the base it is a view of, come from result."""
     base = target._base
     if base is None:
-        target._node, target._requires_grad = result._node, result._requires_grad
+        _move(target, result._node)
+        target._requires_grad = result._requires_grad
         return
     place = place_in(base._array, target._array)
 
@@ -270,6 +280,6 @@ def replace_history(target: Tensor, result: Tensor) -> None:
         return linear(g, without, without), linear(g, changed, put)
 
     before = (base._node or base) if base._requires_grad else None
-    base._node = Node((before, result._node), inplace_backward, again=inplace_again)
+    _move(base, Node((before, result._node), inplace_backward, again=inplace_again))
     base._requires_grad = target._requires_grad = True
-    target._node = _placed(base, target)
+    _move(target, _placed(base, target))

@@ -39,7 +39,8 @@ def tensor_text(tensor: Tensor) -> str:
     notes = []
     if array.size == 0 and array.shape != (0,):
         notes.append(f"size={tuple(array.shape)}")
-    if array.dtype not in (default(), np.int64, np.bool_) or (array.size == 0 and array.dtype != default()):
+    usual = (default(), np.result_type(default(), np.complex64), np.int64, np.bool_)
+    if array.dtype not in usual or (array.size == 0 and array.dtype != default()):
         notes.append(f"dtype={of_array(array)}")
     if tensor._node is not None:
         notes.append(f"grad_fn={tensor._node!r}")
@@ -61,8 +62,8 @@ def tensor_text(tensor: Tensor) -> str:
 def values_text(array: np.ndarray, indent: int) -> str:
     shorten = array.size > options["threshold"]
     shown = _edges(array) if shorten else array
-    form = _formatter(shown)
-    return _nested(array, form, indent, shorten)
+    form, width = _formatter(shown)
+    return _nested(array, form, width, indent, shorten)
 
 
 def _edges(array: np.ndarray) -> np.ndarray:
@@ -75,11 +76,13 @@ def _edges(array: np.ndarray) -> np.ndarray:
     return array
 
 
-def _formatter(array: np.ndarray) -> Any:
+def _formatter(array: np.ndarray) -> tuple[Any, int]:
     """One width for all elements; whole numbers print as `1.`, a wide range in scientific notation."""
+    if array.dtype.kind == "c":
+        return _complex_formatter(array)
     if array.dtype.kind != "f":
         width = max((len(str(v)) for v in array.reshape(-1).tolist()), default=1)
-        return lambda v: str(v).rjust(width)
+        return lambda v: str(v).rjust(width), width
     precision = options["precision"]
     values = array.astype(np.float64)
     good = np.abs(values[np.isfinite(values) & (values != 0)])
@@ -98,23 +101,33 @@ def _formatter(array: np.ndarray) -> Any:
 
     finite = values[np.isfinite(values) & (values != 0)]
     width = max((len(text(v)) for v in finite.tolist()), default=1)
-    return lambda v: text(v).rjust(width)
+    return lambda v: text(v).rjust(width), width
 
 
-def _nested(array: np.ndarray, form: Any, indent: int, shorten: bool) -> str:
+def _complex_formatter(array: np.ndarray) -> tuple[Any, int]:
+    """Real and imaginary parts have a width each."""
+    (real, first), (imaginary, second) = _formatter(array.real), _formatter(array.imag)
+
+    def text(v: complex) -> str:
+        part = imaginary(v.imag).lstrip()
+        return real(v.real) + ("" if part[0] == "-" else "+") + part + "j"
+
+    return text, first + second + 1
+
+
+def _nested(array: np.ndarray, form: Any, width: int, indent: int, shorten: bool) -> str:
     n = options["edgeitems"]
     if array.ndim == 0:
-        return form(array.item()).strip() if array.dtype.kind != "f" else form(array.item())
+        return form(array.item()) if array.dtype.kind in "fc" else form(array.item()).strip()
     cut = shorten and array.shape[0] > 2 * n
     if array.ndim == 1:
         words = [form(v) for v in (array[:n].tolist() if cut else array.tolist())]
         if cut:
             words += [" ...", *[form(v) for v in array[-n:].tolist()]]
-        width = max((len(w) for w in words), default=1) + 2
-        per_line = max(1, (options["linewidth"] - indent) // width)
+        per_line = max(1, (options["linewidth"] - indent) // (width + 2))
         lines = [", ".join(words[i : i + per_line]) for i in range(0, len(words), per_line)]
         return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"
-    rows = [_nested(a, form, indent + 1, shorten) for a in (array[:n] if cut else array)]
+    rows = [_nested(a, form, width, indent + 1, shorten) for a in (array[:n] if cut else array)]
     if cut:
-        rows += ["...", *[_nested(a, form, indent + 1, shorten) for a in array[-n:]]]
+        rows += ["...", *[_nested(a, form, width, indent + 1, shorten) for a in array[-n:]]]
     return "[" + ("," + "\n" * (array.ndim - 1) + " " * (indent + 1)).join(rows) + "]"

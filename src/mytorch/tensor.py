@@ -33,7 +33,7 @@ class Tensor:
     change raises it, and backward compares. _base is the tensor a view was taken from.
     """
 
-    __slots__ = ("__weakref__", "_array", "_base", "_hooks", "_node", "_requires_grad", "_version", "grad")
+    __slots__ = ("__weakref__", "_array", "_base", "_grad", "_hooks", "_node", "_requires_grad", "_version")
     __array_priority__ = 1000  # ndarray + Tensor is left to Tensor.__radd__
 
     def __init__(self, data: Any = (), *sizes: Any, requires_grad: bool = False):
@@ -41,7 +41,7 @@ class Tensor:
             data = _legacy(data, sizes)
         self._array = data
         self._requires_grad = requires_grad
-        self.grad: Tensor | None = None
+        self._grad: Tensor | None = None
         self._node: Any = None
         self._version = [0]
         self._base: Tensor | None = None
@@ -127,6 +127,30 @@ class Tensor:
             )
         self._requires_grad = bool(requires_grad)
         return self
+
+    @property
+    def grad(self) -> Tensor | None:
+        return self._grad
+
+    @grad.setter
+    def grad(self, value: Tensor | None) -> None:
+        if value is not None:
+            if not isinstance(value, Tensor):
+                raise TypeError(
+                    f"assigned grad expected to be a Tensor or None but got grad of type '{type(value).__name__}'"
+                )
+            if value is self:
+                raise RuntimeError("can't assign Variable as its own grad")
+            own, new = self._array, value._array
+            if new.dtype != own.dtype:
+                raise RuntimeError(f"assigned grad has data of a different type: {value.dtype}, not {self.dtype}")
+            if new.shape != own.shape:
+                raise RuntimeError(f"assigned grad has data of a different size: {value.shape}, not {self.shape}")
+        self._grad = value
+
+    @grad.deleter
+    def grad(self) -> None:
+        self._grad = None
 
     @property
     def grad_fn(self) -> Any:

@@ -19,7 +19,7 @@ import numpy as np
 
 from mytorch import dtypes
 from mytorch.nn.parameter import Parameter
-from mytorch.pickles import ARRAYS, ArrayUnpickler, RefusedPickle
+from mytorch.pickles import ARRAYS, ArrayUnpickler, RefusedPickle, byte_count
 from mytorch.tensor import Tensor
 
 BFLOAT16 = "bfloat16"  # stored as the upper half of a float32
@@ -62,6 +62,33 @@ def _rebuild_parameter(data: Tensor, requires_grad: bool, *_: Any) -> Parameter:
     return Parameter(data, bool(requires_grad))
 
 
+_MOST = 1 << 25  # values: sparse tensors are kept dense here, and a few bytes of a file could fill any memory
+
+
+def _layout(name: str) -> str:
+    if name not in ("torch.strided", "torch.sparse_coo"):
+        raise RefusedPickle(f"mytorch reads tensors of the layouts strided and sparse_coo, but got {name!r}")
+    return name
+
+
+class _SparseTensors:
+    """Rebuilds the sparse tensors of one file from indices, values and size, as long as they fit into memory."""
+
+    def __init__(self) -> None:
+        self.left = _MOST
+
+    def __call__(self, layout: str, data: tuple) -> Tensor:
+        from mytorch.sparse import sparse_coo_tensor
+
+        indices, values, size = data[:3]
+        if layout != "torch.sparse_coo" or not isinstance(indices, Tensor) or not isinstance(values, Tensor):
+            raise RefusedPickle(f"a sparse tensor is indices and values, but got {type(indices).__name__}")
+        self.left -= byte_count(size, np.dtype(np.int8))
+        if self.left < 0:
+            raise RefusedPickle(f"the sparse tensors of a file may have {_MOST} places in all, zeros included")
+        return sparse_coo_tensor(indices, values, size)
+
+
 _NAMES: dict[tuple[str, str], Any] = {
     **ARRAYS,
     **_STORAGES,
@@ -71,9 +98,10 @@ _NAMES: dict[tuple[str, str], Any] = {
     ("torch._utils", "_rebuild_tensor"): _rebuild_tensor,
     ("torch._utils", "_rebuild_tensor_v2"): _rebuild_tensor,
     ("torch._utils", "_rebuild_parameter"): _rebuild_parameter,
+    ("torch.serialization", "_get_layout"): _layout,
     ("torch.nn.parameter", "Parameter"): Parameter,
     ("collections", "Counter"): Counter,
-    **{(module, "set"): set for module in ("__builtin__", "builtins")},
+    **{(module, kind.__name__): kind for module in ("__builtin__", "builtins") for kind in (set, complex)},
 }
 
 
@@ -96,7 +124,8 @@ class _AnyUnpickler(ArrayUnpickler):
 
 
 def _unpickle(file: IO[bytes], storage: Any, weights_only: bool) -> Any:
-    return (ArrayUnpickler if weights_only else _AnyUnpickler)(file, _NAMES, storage).load()
+    names = {**_NAMES, ("torch._utils", "_rebuild_sparse_tensor"): _SparseTensors()}
+    return (ArrayUnpickler if weights_only else _AnyUnpickler)(file, names, storage).load()
 
 
 def read_zip(archive: zipfile.ZipFile, where: str, weights_only: bool = True) -> Any:

@@ -116,6 +116,27 @@ def compare(ours: Any, theirs: Any, rtol: float, atol: float, what: str) -> None
         np.testing.assert_allclose(x, y, rtol=rtol, atol=atol, err_msg=what)
 
 
+def agree(fn: Callable) -> None:
+    """fn(lib) gives the same numbers, shapes and dtypes in both libraries, or the same kind of error."""
+    import pytest
+    import torch
+
+    try:
+        expected = fn(torch)
+    except Exception as error:
+        with pytest.raises(type(error)):
+            fn(mytorch)
+        return
+    ours, theirs = flat(fn(mytorch)), flat(expected)
+    assert len(ours) == len(theirs), f"{len(ours)} results against torch's {len(theirs)}"
+    for a, b in zip(ours, theirs):
+        if not hasattr(b, "detach"):
+            assert str(a) == str(b)
+            continue
+        assert (tuple(a.shape), str(a.dtype)) == (tuple(b.shape), str(b.dtype))
+        np.testing.assert_allclose(a.detach().numpy(), b.detach().numpy(), rtol=1e-6)
+
+
 def gradcheck(fn: Callable, *inputs: Any, seed: int = 0, low: float = -2.0, high: float = 2.0) -> None:
     """Gradients of fn(*tensors) against central differences in float64."""
     arrays = draw(inputs, "float64", low, high, seed)

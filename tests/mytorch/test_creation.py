@@ -1,9 +1,11 @@
 """New tensors against torch's: values, dtypes and errors."""
 
+import enum
+
 import numpy as np
 import pytest
 import torch
-from oracle import check, compare
+from oracle import agree, check, compare
 
 import mytorch
 
@@ -108,3 +110,20 @@ def test_errors():
 def test_mixed_with_numpy():
     check(lambda t, a: (a * t.from_numpy(np.arange(3.0)).to(a.dtype), a + t.ones(3, dtype=a.dtype)), (2, 3))
     assert isinstance(np.ones(3) * mytorch.ones(3), mytorch.Tensor)
+
+
+def test_the_type_of_a_list_is_that_of_what_it_holds():
+    def values(t):
+        one, two = t.tensor(1.0), t.tensor(2.0, dtype=t.float64)
+        doubles, singles = np.array([1.0, 2.0]), np.array([1.0, 2.0], np.float32)
+        return (
+            *([one, 2], [1.0, two], [1, two], [t.tensor(1).int(), 2], [t.tensor(1).int()], [[1, 2], two.expand(2)]),
+            *([np.float32(1), 2], [np.int64(1), 2.5], [1, np.float64(1)], [np.float16(1), 2.5], [[np.float32(1)], [2]]),
+            *([doubles, singles], [singles, [1, 2]], [[1.0, 2.0], doubles], [np.float16(1), 1j], [1j, np.float64(2)]),
+            *([t.ones(1), t.ones(1)], [[1.0], [t.ones(1)]], [[1.0], t.ones(1)], [True, np.int8(3)], [], [[], []]),
+            *([enum.IntEnum("Two", "A B").B, 2.5], [True, 2], [2**40]),
+        )  # fmt: skip
+
+    for place in range(len(values(torch))):
+        agree(lambda t, place=place: t.tensor(values(t)[place]))
+    agree(lambda t: t.tensor([t.ones(2), t.ones(2)]))  # refused

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from oracle import check
+from oracle import agree, check
 
 import mytorch
 
@@ -209,15 +209,65 @@ def test_gradients_of_analytic_functions(operation):
     ],
 )  # fmt: skip
 def test_scalars_empty_tensors_and_kinds_of_errors(fn):
-    try:
-        expected = fn(torch)
-    except Exception as error:
-        with pytest.raises(type(error)):
-            fn(mytorch)
-        return
-    theirs = expected if isinstance(expected, tuple) else (expected,)
-    ours = fn(mytorch)
-    ours = ours if isinstance(ours, tuple) else (ours,)
-    assert len(ours) == len(theirs)
-    for a, b in zip(ours, theirs):
-        assert (a.tolist(), tuple(a.shape), str(a.dtype)) == (b.tolist(), tuple(b.shape), str(b.dtype))
+    agree(fn)
+
+
+def _set_grad(t, value):
+    leaf = t.ones(2, requires_grad=True)
+    leaf.grad = value(t, leaf)
+    return leaf.grad
+
+
+def _deleted_grad(t):
+    leaf = t.ones(2, requires_grad=True)
+    leaf.grad = t.ones(2)
+    del leaf.grad
+    return leaf.grad
+
+
+def _custom(t, grads, *more):
+    methods = {"forward": staticmethod(lambda ctx, x, *_: x * 2), "backward": staticmethod(lambda ctx, g: grads(g))}
+    made = type("Custom", (t.autograd.Function,), methods)
+    x = t.ones(2, requires_grad=True)
+    made.apply(x, *more).sum().backward()
+    return x.grad
+
+
+def _attention(t, queries, keys, **options):
+    t.manual_seed(0)
+    layer = t.nn.MultiheadAttention(4, 2, **options)
+    return [tuple(r.shape) for r in layer(t.ones(*queries), t.ones(*keys), t.ones(*keys))]
+
+
+@pytest.mark.parametrize(
+    "fn",
+    [
+        lambda t: _set_grad(t, lambda t, leaf: t.ones(3)),
+        lambda t: _set_grad(t, lambda t, leaf: t.ones(2).double()),
+        lambda t: _set_grad(t, lambda t, leaf: 1),
+        lambda t: _set_grad(t, lambda t, leaf: leaf),
+        lambda t: _set_grad(t, lambda t, leaf: t.ones(2)),
+        _deleted_grad,
+        *(lambda t, s=s: s * t.tensor(2) for s in ([0], (1, 2), "ab", b"ab")),
+        lambda t: [0] * t.tensor([2, 3]),
+        lambda t: t.tensor([1, -1, 2, 0, -1, -1]) ** t.tensor([-1, -1, -1, -1, -2, 3]),
+        lambda t: 2 ** t.tensor([-1, 3]),
+        lambda t: t.tensor([2]) ** -1,
+        *(lambda t, x=x: t.where(t.tensor(x) > 0) for x in (2.0, -2.0)),
+        lambda t: _attention(t, (0, 3, 4), (2, 3, 4)),
+        lambda t: _attention(t, (2, 3, 4), (0, 3, 4)),
+        lambda t: _attention(t, (0, 3, 4), (0, 3, 4), batch_first=True),
+        lambda t: t.unique(t.tensor(3), dim=0),
+        lambda t: t.index_select(t.zeros(2, 0), 1, t.tensor([0])),
+        *(
+            lambda t, w=w, m=m: t.nn.functional.pad(t.ones(1, 1, 5), w, mode=m)
+            for w in ((-5, 0), (-6, 0), (-3, 2))
+            for m in ("circular", "reflect", "replicate")
+        ),
+        lambda t: _custom(t, lambda g: (g, g)),
+        lambda t: _custom(t, lambda g: (g, g), 3),
+        lambda t: _custom(t, lambda g: (g, None)),
+    ],
+)
+def test_assigned_gradients_repeated_lists_and_nothing(fn):
+    agree(fn)

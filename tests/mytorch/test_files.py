@@ -159,6 +159,8 @@ def test_arrays_are_shared_with_numpy_and_by_dlpack():
     back = mytorch.utils.dlpack.from_dlpack(torch.ones(2, 2).double())
     assert back.tolist() == [[1, 1], [1, 1]]
     assert np.from_dlpack(ours).tolist() == ours.tolist()
+    for lib in (torch, mytorch):  # a capsule, as older libraries hand over
+        assert mytorch.from_dlpack(lib.utils.dlpack.to_dlpack(lib.ones(2))).tolist() == [1, 1]
     assert np.asarray(ours) is ours.numpy()
     assert torch.as_tensor(np.asarray(mytorch.ones(2))).tolist() == [1, 1]
     with pytest.raises(RuntimeError, match="requires grad"):

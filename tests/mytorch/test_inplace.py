@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import torch
 from oracle import check
 
 import mytorch
@@ -126,3 +127,22 @@ def test_activations_in_place(part):
     with mytorch.no_grad():
         mytorch.nn.functional.relu(w, inplace=True)
     assert w.requires_grad
+
+
+@pytest.mark.parametrize("lib", [mytorch, torch])
+def test_a_retained_gradient_is_that_of_the_new_value(lib):
+    def setitem(b):
+        b[0] = 3.0
+
+    for change in (lambda b: b.mul_(3), setitem, lambda b: b[0].mul_(3)):
+        b = lib.ones(2, requires_grad=True) * 2
+        b.retain_grad()
+        change(b)
+        b.sum().backward()
+        assert b.grad.tolist() == [1, 1]
+    b = lib.ones(2, requires_grad=True) * 2
+    part = b[:1]
+    part.retain_grad()
+    b.mul_(3)
+    (b.sum() + part.sum()).backward()
+    assert part.grad.tolist() == [1]

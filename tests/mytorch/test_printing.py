@@ -13,6 +13,8 @@ VALUES = [
     [1.0, 2.0], [[1, 2], [3, 4]], [1.5, 2.25, 1e6], [1e-5, 1.0], True, 3.0, 3.25, 7, [[True, False]], [], [-1.0, 2.0],
     [[[1.0, 2.0]], [[3.0, 4.0]]], list(range(30)), [float("nan"), 1.0], [float("inf"), 1.5], [1e9, 1.0], [0.0, 0.5],
     [1e-9, 2e-9], [123456.789], [float("nan"), 0.1], [[]], [-0.0], [100000.0, 0.001], [2**40, 1],
+    1j, [1 + 2j, 3.5 - 1e-3j], [[1 + 2j, -3 - 4j], [0, 1e6j]], [float("nan"), 1j * float("inf")], [1e-5 + 1j, 1],
+    [0j], [float("nan")] * 30,
 ]  # fmt: skip
 
 
@@ -22,9 +24,11 @@ def test_values(value):
 
 
 @pytest.mark.parametrize("shape", [(2000,), (50, 50), (3, 20, 20), (0, 3), (2, 3, 4), (1, 1, 1, 30), (12, 13)])
-@pytest.mark.parametrize("kind", ["float32", "float64", "int64", "bool"])
+@pytest.mark.parametrize("kind", ["float32", "float64", "int64", "bool", "complex64", "complex128"])
 def test_shapes(shape, kind):
     array = (np.random.default_rng(0).normal(size=shape) * 3).astype(kind)
+    if array.dtype.kind == "c":
+        array *= 1 - 2.5j
     assert repr(mytorch.from_numpy(array)) == repr(torch.from_numpy(array))
 
 
@@ -53,6 +57,11 @@ def test_notes():
         assert repr(x.double().detach()) == "tensor([1., 1.], dtype=torch.float64)"
         assert str(x.sum().exp()) == "tensor(7.3891, grad_fn=<ExpBackward0>)"
         assert f"{t.tensor(1.0)}" in ("tensor(1.)", "1.0")
+
+
+def test_embeddings():
+    for options in ({}, {"padding_idx": 0, "max_norm": 1.0}, {"norm_type": 3.0, "scale_grad_by_freq": True}):
+        assert repr(mytorch.nn.Embedding(3, 4, **options)) == repr(torch.nn.Embedding(3, 4, **options))
 
 
 def test_options():

@@ -17,7 +17,8 @@ from mytorch.serialization import load_numpy_lab, to_torch
 
 TYPES = ["float32", "float64", "int64", "bool", "uint8"]
 numbers = st.one_of(
-    st.none(), st.booleans(), st.integers(-(2**70), 2**70), st.floats(allow_nan=False), st.text(max_size=5)
+    *(st.none(), st.booleans(), st.integers(-(2**70), 2**70), st.floats(allow_nan=False)),
+    *(st.complex_numbers(allow_nan=False), st.text(max_size=5)),
 )
 tensors = st.tuples(st.sampled_from(TYPES), st.lists(st.integers(0, 3), max_size=3)).map(
     lambda drawn: mytorch.from_numpy(np.arange(int(np.prod(drawn[1]))).reshape(drawn[1]).astype(drawn[0]))
@@ -174,7 +175,7 @@ def test_reads_what_torch_saved(tmp_path):
     optimizer = torch.optim.Adam(model.parameters())
     model(torch.ones(2, 1, 4, 4)).sum().backward()
     optimizer.step()
-    extra = {"view": torch.arange(12).reshape(3, 4).T[1:], "half": torch.ones(2, dtype=torch.float16)}
+    extra = {"view": torch.arange(12).reshape(3, 4).T[1:], "half": torch.ones(2, dtype=torch.float16), "number": 1 - 2j}
     torch.save({"m": model.state_dict(), "o": optimizer.state_dict(), "x": extra}, tmp_path / "f")
     back = mytorch.load(tmp_path / "f")
     assert isinstance(back["m"], OrderedDict)
@@ -182,12 +183,25 @@ def test_reads_what_torch_saved(tmp_path):
         np.testing.assert_array_equal(back["m"][name].numpy(), value.numpy())
     np.testing.assert_array_equal(back["x"]["view"].numpy(), extra["view"].numpy())
     assert back["x"]["half"].dtype == mytorch.float16
+    assert back["x"]["number"] == 1 - 2j
     ours = mytorch.nn.Sequential(mytorch.nn.Conv2d(1, 2, 3), mytorch.nn.BatchNorm2d(2))
     ours.load_state_dict(back["m"])
     mytorch.optim.Adam(ours.parameters()).load_state_dict(back["o"])
     torch.save(model, tmp_path / "whole")
     with pytest.raises(RefusedPickle, match=r"names 'torch.nn.modules.container.Sequential'.*weights_only"):
         mytorch.load(tmp_path / "whole")
+
+
+def test_reads_sparse_tensors_that_fit_into_memory(tmp_path):
+    value = torch.tensor([[0.0, 2.0], [3.0, 0.0]])
+    torch.save([value.to_sparse(), torch.strided], tmp_path / "f")
+    assert mytorch.load(tmp_path / "f")[0].to_dense().tolist() == value.tolist()
+    torch.save(torch.sparse_coo_tensor([[0], [0]], [1.0], (10**6, 10**6)), tmp_path / "f")
+    with pytest.raises(RefusedPickle, match="may have 33554432 places"):
+        mytorch.load(tmp_path / "f")
+    torch.save(value.to_sparse_csr(), tmp_path / "f")
+    with pytest.raises(RefusedPickle, match="layouts strided and sparse_coo"):
+        mytorch.load(tmp_path / "f")
 
 
 def test_to_torch_gives_copies():

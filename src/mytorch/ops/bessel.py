@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,16 @@ from ..tensor import Tensor
 from . import either
 from .pointwise import unary
 
+_FAR = 30.0  # from here on Hankel's expansions have all digits
+
+
+def _terms(order: int, x: np.ndarray) -> list[np.ndarray]:
+    """Of Hankel's expansions (DLMF 10.17): a_k(n) / x^k."""
+    terms = [np.ones_like(x)]
+    for k in range(1, 25):
+        terms.append(terms[-1] * ((4 * order**2 - (2 * k - 1) ** 2) / (8 * k)) / x)
+    return terms
+
 
 def _modified(order: int, scaled: bool) -> Any:
     """I_n(x) = 1/pi of the integral of exp(x cos t) cos(n t) over 0..pi; scaled by exp(-|x|)."""
@@ -19,15 +28,18 @@ def _modified(order: int, scaled: bool) -> Any:
     def function(x: np.ndarray) -> np.ndarray:
         wide = x.astype(np.float64)
         size = np.abs(wide)
-        count = int(60 + 4 * math.sqrt(float(np.nanmax(np.where(np.isfinite(size), size, 0), initial=0))) * 4)
-        t = (np.arange(count) + 0.5) * (np.pi / count)
+        low, high = np.minimum(size, _FAR), np.maximum(size, _FAR)
+        count = 150
         total = np.zeros_like(wide)
-        for angle in t:
-            total += np.exp(size * (np.cos(angle) - 1)) * np.cos(order * angle)
-        total /= count
+        for angle in (np.arange(count) + 0.5) * (np.pi / count):
+            total += np.exp(low * (np.cos(angle) - 1)) * np.cos(order * angle)
+        far = sum((-1) ** k * term for k, term in enumerate(_terms(order, high))) / np.sqrt(2 * np.pi * high)
+        total = np.where(size > _FAR, far, total / count)
+        if not scaled:  # in two steps: exp alone may overflow
+            total = np.where(np.isinf(size), np.inf, total * np.exp(size / 2) * np.exp(size / 2))
         if order % 2:
-            total = np.copysign(total, wide)
-        return (total if scaled else total * np.exp(size)).astype(x.dtype)
+            total = np.where(size == 0, wide, np.copysign(total, wide))
+        return total.astype(x.dtype)
 
     return function
 
@@ -37,12 +49,20 @@ def _ordinary(order: int) -> Any:
 
     def function(x: np.ndarray) -> np.ndarray:
         wide = x.astype(np.float64)
-        top = float(np.nanmax(np.where(np.isfinite(wide), np.abs(wide), 0), initial=0))
-        count = int(60 + 2 * top)
+        size = np.abs(wide)
+        low, high = np.clip(wide, -_FAR, _FAR), np.maximum(size, _FAR)
+        count = 120
         total = np.zeros_like(wide)
         for angle in (np.arange(count) + 0.5) * (np.pi / count):
-            total += np.cos(order * angle - wide * np.sin(angle))
-        return np.where(np.isinf(wide), 0.0, total / count).astype(x.dtype)
+            total += np.cos(order * angle - low * np.sin(angle))
+        terms = _terms(order, high)
+        even, odd = (sum((-1) ** k * term for k, term in enumerate(terms[start::2])) for start in (0, 1))
+        turn = high - (2 * order + 1) * np.pi / 4
+        far = np.sqrt(2 / (np.pi * high)) * (even * np.cos(turn) - odd * np.sin(turn))
+        if order % 2:
+            far = np.copysign(1, wide) * far
+            total = np.where(size == 0, wide, total)
+        return np.where(np.isinf(wide), 0.0, np.where(size > _FAR, far, total / count)).astype(x.dtype)
 
     return function
 
@@ -77,10 +97,12 @@ def _call(op: Any, x: Any) -> Any:
     return op(Tensor(x))._array if isinstance(x, np.ndarray) else op(x)
 
 
-i0: Any = unary("i0", _modified(0, False), lambda x, y: _call(i1, x))
-i1: Any = unary("i1", _modified(1, False), lambda x, y: _slope_of_one(x, _call(i0, x), y))
-i0e: Any = unary("i0e", _modified(0, True), lambda x, y: _call(i1e, x) - either.sign(x) * y)
-i1e: Any = unary("i1e", _modified(1, True), lambda x, y: _slope_of_one(x, _call(i0e, x), y) - either.sign(x) * y)
+i0: Any = unary("i0", _modified(0, False), lambda x, y: _call(i1, x), real=True)
+i1: Any = unary("i1", _modified(1, False), lambda x, y: _slope_of_one(x, _call(i0, x), y), real=True)
+i0e: Any = unary("i0e", _modified(0, True), lambda x, y: _call(i1e, x) - either.sign(x) * y, real=True)
+i1e: Any = unary(
+    "i1e", _modified(1, True), lambda x, y: _slope_of_one(x, _call(i0e, x), y) - either.sign(x) * y, real=True
+)
 
 
 def _plain(name: str, function: Any) -> Any:

@@ -14,10 +14,14 @@ from .reduce import axes_of
 
 
 def _comparison(name: str, ufunc: Any) -> Any:
+    ordered = name in ("lt", "le", "gt", "ge")
+
     def op(input: Tensor, other: Any) -> Tensor:
         b = other._array if isinstance(other, Tensor) else other
         if isinstance(b, (str, type(None))):
             raise TypeError(f"{name}(): argument 'other' must be Tensor or Number, not {type(b).__name__}")
+        if ordered and input._array.dtype.kind == "c":
+            raise NotImplementedError(f"{name} is not implemented for complex numbers")
         try:
             with quiet(all="ignore"):
                 return Tensor(np.asarray(ufunc(input._array, b)))
@@ -147,7 +151,8 @@ def heaviside(input: Tensor, values: Tensor) -> Tensor:
     if input._array.dtype.kind in "iub":
         a = input._array
         return Tensor(np.where(a == 0, values._array, (a > 0).astype(a.dtype)))
-    return Tensor(np.asarray(np.heaviside(input._array, values._array)))
+    out = np.heaviside(input._array, values._array)
+    return Tensor(np.asarray(np.where(np.isnan(input._array), input._array.dtype.type(0), out)))
 
 
 def is_nonzero(input: Tensor) -> bool:

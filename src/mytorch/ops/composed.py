@@ -52,7 +52,19 @@ def logaddexp2(input: Tensor, other: Tensor) -> Tensor:
 
 
 def hypot(input: Tensor, other: Tensor) -> Tensor:
-    return (input * input + other * other).sqrt()
+    """The length of (input, other), also where their squares overflow."""
+    a, b = (floating(t) for t in promoted(input, other))
+    sa, sb = a._array.shape, b._array.shape
+
+    def hypot_backward(g: Any, a: Any, b: Any, y: Any) -> tuple:
+        return unbroadcast(g * a / y, sa), unbroadcast(g * b / y, sb)
+
+    try:
+        with quiet(all="ignore"):
+            out = np.hypot(a._array, b._array)
+    except ValueError:
+        raise mismatch(sa, sb) from None
+    return record(out, (a, b), hypot_backward, (a, b), True, again=True)
 
 
 def logit(input: Tensor, eps: float | None = None) -> Tensor:

@@ -172,6 +172,14 @@ def cholesky(input: Tensor, *, upper: bool = False) -> Tensor:
     return turned(made) if upper else made
 
 
+def _divisor(differences: Any, *parts: Any) -> Any:
+    """What vectors' gradients are divided by: for values that repeat 0, but 1 where there is nothing to divide."""
+    nothing = either.values(differences) == 0
+    for part in parts:
+        nothing = nothing & (either.values(part) == 0)
+    return differences + either.like(parts[0], nothing)
+
+
 class Pair(NamedTuple):
     eigenvalues: Tensor
     eigenvectors: Tensor
@@ -187,9 +195,9 @@ def eigh(input: Tensor, UPLO: Any = "L") -> Pair:
 
     def eigh_backward(g: Any, y: Any) -> tuple:
         w, v, gw, gv = y[..., 0], y[..., 1:], g[..., 0], g[..., 1:]
-        apart = w[..., None, :] - w[..., :, None] + either.like(g, np.eye(n))  # no division by 0
         off = either.like(g, 1 - np.eye(n))
-        inner = (turned(v) @ gv) / apart * off
+        inner = (turned(v) @ gv) * off
+        inner = inner / _divisor(w[..., None, :] - w[..., :, None], inner)
         inner = inner + gw[..., None, :] * either.like(g, np.eye(n))
         x = v @ inner @ turned(v)
         return ((x + turned(x)) * 0.5,)
@@ -222,18 +230,20 @@ def svd(A: Tensor, full_matrices: bool = True, *, driver: Any = None) -> SVD:
     def svd_backward(g: Any, y: Any) -> tuple:
         u, s, v = y[..., :m, :], y[..., m, :], y[..., m + 1 :, :]
         gu, gs, gv = g[..., :m, :], g[..., m, :], g[..., m + 1 :, :]
-        one, off = either.like(g, eye), either.like(g, 1 - eye)
+        one = either.like(g, eye)
         squares = s * s
-        apart = squares[..., None, :] - squares[..., :, None] + one
-        f = off / apart
         a, b = turned(u) @ gu, turned(v) @ gv
-        inner = (f * (a - turned(a))) * s[..., None, :] + s[..., :, None] * (f * (b - turned(b)))
+        left, right = a - turned(a), b - turned(b)  # 0 on the diagonal
+        apart = _divisor(squares[..., None, :] - squares[..., :, None], left, right)
+        inner = left / apart * s[..., None, :] + s[..., :, None] * (right / apart)
         inner = inner + gs[..., None, :] * one
         out = u @ inner @ turned(v)
         if m > k:
-            out = out + (gu - u @ a) / s[..., None, :] @ turned(v)
+            rest = gu - u @ a
+            out = out + rest / _divisor(s[..., None, :], rest) @ turned(v)
         if n > k:
-            out = out + u @ turned((gv - v @ b) / s[..., None, :])
+            rest = gv - v @ b
+            out = out + u @ turned(rest / _divisor(s[..., None, :], rest))
         return (out,)
 
     both = record(packed, (A,), svd_backward, saves_output=True, again=True)

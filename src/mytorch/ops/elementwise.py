@@ -16,7 +16,7 @@ from .broadcast import both_arrays, cast, floating, mismatch, operand, promoted,
 
 def add(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     if alpha != 1:
-        other = _scaled(input, other, alpha)
+        other = scaled(input, other, alpha)
     a = input._array
     if isinstance(other, Tensor):
         b = other._array
@@ -39,12 +39,14 @@ def add(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     return record(out, (input,), _same, (), False, True)
 
 
-def _scaled(input: Tensor, other: Any, alpha: Any) -> Any:
+def scaled(input: Tensor, other: Any, alpha: Any) -> Any:
+    """alpha * other, in the type of the result: in other's own a product of small integers would wrap around."""
     if isinstance(alpha, bool) and input._array.dtype != BOOL:
         raise RuntimeError("Boolean alpha only supported for Boolean results.")
-    if isinstance(alpha, float) and common(*both_arrays(input, other)).kind not in "fc":
+    kind = common(*both_arrays(input, other))
+    if isinstance(alpha, float) and kind.kind not in "fc":
         raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
-    return mul(other, alpha) if isinstance(other, Tensor) else other * alpha
+    return mul(cast(other, kind), alpha) if isinstance(other, Tensor) else other * alpha
 
 
 def _same(g: np.ndarray) -> tuple:
@@ -60,11 +62,13 @@ _same.__qualname__ = _same_for_both.__qualname__ = "add"  # the name grad_fn sho
 
 def sub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     if alpha != 1:
-        other = _scaled(input, other, alpha)
+        other = scaled(input, other, alpha)
     a = input._array
     if isinstance(other, Tensor):
         b = other._array
         if a.dtype is not b.dtype and a.dtype != b.dtype:
+            if a.dtype == BOOL or b.dtype == BOOL:
+                raise no_bool()
             return sub(*promoted(input, other))
         try:
             out = a - b
@@ -81,10 +85,8 @@ def sub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
             return unbroadcast(g, sa), unbroadcast(-g, sb) if need_b else None
 
         return record(out, (input, other), sub_backward, again=True)
-    if a.dtype == BOOL and isinstance(other, bool):
-        raise RuntimeError(
-            "Subtraction, the `-` operator, with a bool tensor is not supported. Use `~` or `^` instead."
-        )
+    if a.dtype == BOOL or isinstance(other, bool):
+        raise no_bool()
     try:
         out = a - other
     except (TypeError, OverflowError):
@@ -94,15 +96,18 @@ def sub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     return record(out, (input,), _same, (), False, True)
 
 
+def no_bool() -> RuntimeError:
+    return RuntimeError("Subtraction, the `-` operator, with a bool tensor is not supported. Use `~` or `^` instead.")
+
+
 def rsub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     """other - alpha * input"""
-    if alpha == 1 and other.__class__ is float and input._array.dtype.kind == "f":
+    if alpha == 1 and (other.__class__ is float or other.__class__ is int) and input._array.dtype.kind == "f":
         return record(other - input._array, (input,), lambda g: (-g,), again=True)
-    if input._array.dtype == BOOL:
-        raise RuntimeError(
-            "Subtraction, the `-` operator, with a bool tensor is not supported. Use `~` or `^` instead."
-        )
-    return add(neg(input) if alpha == 1 else mul(input, -alpha), other)
+    if input._array.dtype == BOOL or isinstance(other, bool):
+        raise no_bool()
+    a, b = promoted(input, other)
+    return sub(b, a, alpha=alpha)
 
 
 def mul(input: Tensor, other: Any) -> Tensor:
@@ -140,6 +145,11 @@ def mul(input: Tensor, other: Any) -> Tensor:
     if a.dtype.kind == "c":
         other = np.conj(other)
     return record(out, (input,), lambda g: (g * other,), again=True)
+
+
+def rmul(input: Tensor, other: Any) -> Any:
+    """other * input, where a list or a text is repeated by Python itself."""
+    return NotImplemented if isinstance(other, (list, tuple, str, bytes)) else mul(input, other)
 
 
 def _each_by_the_other(g: np.ndarray, a: np.ndarray, b: np.ndarray) -> tuple:
@@ -240,11 +250,9 @@ def pow(input: Any, exponent: Any) -> Tensor:
             raise RuntimeError("Integers to negative integer powers are not allowed.")
     base, power = promoted(input, exponent)
     a, b = base._array, power._array
-    if a.dtype.kind in "iu" and b.size and (b < 0).any():
-        raise RuntimeError("Integers to negative integer powers are not allowed.")
     try:
         with quiet(all="ignore"):
-            out = a**b
+            out = a**b if a.dtype.kind not in "iu" else _whole_power(a, b)
     except ValueError:
         raise mismatch(a.shape, b.shape) from None
     need_a, need_b = base._requires_grad, power._requires_grad
@@ -260,6 +268,13 @@ def pow(input: Any, exponent: Any) -> Tensor:
         return ga, gb
 
     return record(out, (base, power), pow_backward, (base, power), need_b, again=True)
+
+
+def _whole_power(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Of whole numbers; 1 / a**n is 0 but for 1 and -1."""
+    if not (b < 0).any():
+        return a**b
+    return np.where(b < 0, np.where(np.abs(a) == 1, a ** (b & 1), 0), a ** np.maximum(b, 0))
 
 
 def _pow_number(input: Tensor, p: float) -> Tensor:
@@ -349,7 +364,7 @@ def rfloor_divide(input: Tensor, other: Any) -> Tensor:
 METHODS = attach(
     add, sub, mul, div, pow, neg, sqrt, exp, log, trunc, floor_divide, float_power, positive, subtract=sub,
     multiply=mul, divide=div, true_divide=div, negative=neg, fix=trunc, __add__=add, __radd__=add, __sub__=sub,
-    __rsub__=rsub, __mul__=mul, __rmul__=mul, __truediv__=div, __rtruediv__=rdiv, __rdiv__=rdiv, __neg__=neg,
+    __rsub__=rsub, __mul__=mul, __rmul__=rmul, __truediv__=div, __rtruediv__=rdiv, __rdiv__=rdiv, __neg__=neg,
     __pos__=positive, __pow__=pow, __rpow__=rpow, __floordiv__=floor_divide,
     __rfloordiv__=rfloor_divide,
 )  # fmt: skip

@@ -11,7 +11,8 @@ from ..autograd import record
 from ..naming import attach
 from ..tensor import Tensor
 from .broadcast import floating, promoted, quiet
-from .pointwise import unary
+from .normal import erfc_array
+from .pointwise import refuse_complex, unary
 
 # Lanczos' approximation with g = 7 and nine terms
 _LANCZOS = (
@@ -104,6 +105,7 @@ def polygamma(n: Any, input: Any) -> Tensor:
     if n == 0:
         return digamma(input)
     input = floating(input)
+    refuse_complex("polygamma", input)
     with quiet(all="ignore"):
         out = (-1) ** (n + 1) * math.factorial(n) * zeta_array(np.asarray(n + 1, input._array.dtype), input._array)
         if n == 1:  # by reflection, right for negative numbers too
@@ -126,8 +128,8 @@ def _either_digamma(x: Any) -> Any:
     return _digamma_array(x) if isinstance(x, np.ndarray) else digamma(x)
 
 
-digamma = unary("digamma", _digamma_array, lambda x, y: _either_polygamma(1, x))
-lgamma = unary("lgamma", _lgamma_array, lambda x, y: _either_digamma(x))
+digamma = unary("digamma", _digamma_array, lambda x, y: _either_polygamma(1, x), real=True)
+lgamma = unary("lgamma", _lgamma_array, lambda x, y: _either_digamma(x), real=True)
 
 
 def mvlgamma(input: Tensor, p: int) -> Tensor:
@@ -137,6 +139,27 @@ def mvlgamma(input: Tensor, p: int) -> Tensor:
     x = floating(input)
     total = sum((lgamma(x - j / 2) for j in range(1, p)), start=lgamma(x))
     return total + p * (p - 1) / 4 * math.log(math.pi)
+
+
+_LARGE = 1e4  # from here on the series below takes too many terms, and Temme's expansion needs few
+_TEMME = (
+    (-1 / 3, 1 / 12, -2 / 135, 1 / 864, 1 / 2835, -139 / 777600, 1 / 25515),
+    (-1 / 540, -1 / 288, 1 / 378, -77 / 77760),
+    (25 / 6048, -139 / 51840),
+)  # powers of eta, for 1, 1/a and 1/a²
+
+
+def _upper_of_large(a: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """The upper incomplete gamma function by Temme's expansion (DLMF 8.12), uniform in x, for large a."""
+    m = (x - a) / a
+    near = np.where(np.abs(m) < 0.01, m, 0)
+    # half of eta² is m - log(1 + m), by its series where the difference has too few digits
+    series = sum((-1) ** k * near**k / k for k in range(2, 11))
+    half = np.where(np.abs(m) < 0.01, series, m - np.log1p(m))
+    eta = np.copysign(np.sqrt(2 * half), m)
+    small = np.clip(eta, -1, 1)  # further out exp(-a half) is 0
+    rest = sum(np.polyval(row[::-1], small) / a**k for k, row in enumerate(_TEMME))
+    return erfc_array(eta * np.sqrt(a / 2)) / 2 + np.exp(-a * half) / np.sqrt(2 * np.pi * a) * rest
 
 
 def _lower_and_upper(a: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -168,9 +191,14 @@ def _lower_and_upper(a: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarr
         small = x < a + 1
         lower = np.where(small, front * series, 1 - front * fraction)
         upper = np.where(small, 1 - front * series, front * fraction)
+    if a.size and a.max() > _LARGE:
+        with quiet(all="ignore"):
+            upper = np.where(a > _LARGE, _upper_of_large(np.maximum(a, _LARGE), x), upper)
+        lower = np.where(a > _LARGE, 1 - upper, lower)
     lower, upper = np.where(x == 0, 0.0, lower), np.where(x == 0, 1.0, upper)
     lower, upper = np.where(np.isinf(x), 1.0, lower), np.where(np.isinf(x), 0.0, upper)
     lower, upper = np.where((a == 0) & (x > 0), 1.0, lower), np.where((a == 0) & (x > 0), 0.0, upper)
+    lower, upper = np.where(np.isinf(a), 0.0, lower), np.where(np.isinf(a), 1.0, upper)
     bad = (a < 0) | (x < 0) | ((a == 0) & (x == 0)) | (np.isinf(a) & np.isinf(x))
     return np.where(bad, np.nan, lower), np.where(bad, np.nan, upper)
 

@@ -102,7 +102,8 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     n = input._array.shape[axis]
     at = index._array
     if at.size and not (at.min() >= 0 and at.max() < n):
-        raise IndexError(f"index out of range in self: indices must be in [0, {n - 1}]")
+        kind = IndexError if input._array.size or input._array.ndim == 1 else RuntimeError
+        raise kind(f"index out of range in self: indices must be in [0, {n - 1}]")
     return getitem(input, (*(slice(None),) * axis, index.reshape(-1)))
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import of_array
+from ..dtypes import BOOL, of_array
 from ..gradmode import state as grad_mode
 from ..graph import edge_of, linear, record, replace_history
 from ..naming import attach
@@ -102,10 +102,10 @@ def _direct(op: Any, ufunc: Any) -> Any:
     def method(self: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
         if recorded(self, other):
             return apply(self, op, (other,), {} if alpha == 1 else {"alpha": alpha})
+        if alpha != 1:
+            other = elementwise.scaled(self, other, alpha)
         a = self._array
         b = other._array if isinstance(other, Tensor) else other
-        if alpha != 1:
-            b = b * alpha
         try:
             ufunc(a, b, out=a, casting="same_kind")
         except TypeError:
@@ -120,8 +120,14 @@ def _direct(op: Any, ufunc: Any) -> Any:
 
 
 add_ = _direct(elementwise.add, np.add)
-sub_ = _direct(elementwise.sub, np.subtract)
+_subtract = _direct(elementwise.sub, np.subtract)
 mul_ = _direct(elementwise.mul, np.multiply)
+
+
+def sub_(self: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
+    if isinstance(other, bool) or (isinstance(other, Tensor) and other._array.dtype == BOOL):
+        raise elementwise.no_bool()
+    return _subtract(self, other, alpha=alpha)
 
 
 def div_(self: Tensor, other: Any, *, rounding_mode: str | None = None) -> Tensor:
@@ -134,8 +140,14 @@ def div_(self: Tensor, other: Any, *, rounding_mode: str | None = None) -> Tenso
 _divide = _direct(elementwise.div, np.true_divide)
 
 
+def _plain(*tensors: Tensor) -> bool:
+    """Whether NumPy computes with them in torch's type."""
+    kind = tensors[0]._array.dtype
+    return kind.kind == "f" and all(t._array.dtype == kind for t in tensors)
+
+
 def addcmul_(self: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
-    if recorded(self, tensor1, tensor2):
+    if recorded(self, tensor1, tensor2) or not _plain(self, tensor1, tensor2):
         return apply(self, pointwise.addcmul, (tensor1, tensor2), {"value": value})
     part = tensor1._array * tensor2._array
     if value != 1:
@@ -144,7 +156,7 @@ def addcmul_(self: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) 
 
 
 def addcdiv_(self: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
-    if recorded(self, tensor1, tensor2):
+    if recorded(self, tensor1, tensor2) or not _plain(self, tensor1, tensor2):
         return apply(self, pointwise.addcdiv, (tensor1, tensor2), {"value": value})
     with quiet(all="ignore"):
         part = tensor1._array / tensor2._array

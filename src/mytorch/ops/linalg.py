@@ -47,7 +47,8 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
             ga = unbroadcast(g @ np.swapaxes(right, -1, -2), sa if na > 1 else (1, *sa)).reshape(sa)
         if need_b:
             if nb <= 2 and left.ndim > 2 and left.size:  # one product over all leading dims, not one each and a sum
-                gb = left.reshape(-1, left.shape[-1]).T @ g.reshape(-1, g.shape[-1])
+                rows = math.prod(left.shape[:-1])  # not -1, which NumPy cannot work out where a size is 0
+                gb = left.reshape(rows, left.shape[-1]).T @ g.reshape(rows, g.shape[-1])
             else:
                 gb = unbroadcast(np.swapaxes(left, -1, -2) @ g, sb if nb > 1 else (*sb, 1))
             gb = gb.reshape(sb)

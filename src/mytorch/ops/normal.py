@@ -166,12 +166,14 @@ def _log_ndtr_array(x: np.ndarray) -> np.ndarray:
     return np.where(wide < -1, below, above).astype(x.dtype)
 
 
-erf = unary("erf", erf_array, lambda x, y: either.exp(-x * x) * _SLOPE)
-erfc = unary("erfc", erfc_array, lambda x, y: either.exp(-x * x) * -_SLOPE)
-erfcx = unary("erfcx", erfcx_array, lambda x, y: 2 * x * y - _SLOPE)
-erfinv = unary("erfinv", _erfinv_array, lambda x, y: either.exp(y * y) / _SLOPE)
-ndtri = unary("ndtri", _ndtri_array, lambda x, y: either.exp(y * y / 2) * math.sqrt(2 * math.pi))
-log_ndtr = unary("log_ndtr", _log_ndtr_array, lambda x, y: either.exp(-x * x / 2 - y) / math.sqrt(2 * math.pi))
+erf = unary("erf", erf_array, lambda x, y: either.exp(-x * x) * _SLOPE, real=True)
+erfc = unary("erfc", erfc_array, lambda x, y: either.exp(-x * x) * -_SLOPE, real=True)
+erfcx = unary("erfcx", erfcx_array, lambda x, y: 2 * x * y - _SLOPE, real=True)
+erfinv = unary("erfinv", _erfinv_array, lambda x, y: either.exp(y * y) / _SLOPE, real=True)
+ndtri = unary("ndtri", _ndtri_array, lambda x, y: either.exp(y * y / 2) * math.sqrt(2 * math.pi), real=True)
+log_ndtr = unary(
+    "log_ndtr", _log_ndtr_array, lambda x, y: either.exp(-x * x / 2 - y) / math.sqrt(2 * math.pi), real=True
+)
 
 
 def ndtr(input: Tensor) -> Tensor:

@@ -10,8 +10,23 @@ from ..autograd import record
 from ..naming import attach
 from ..tensor import Tensor
 from . import either
-from .broadcast import both_arrays, floating, promoted, quiet, unbroadcast
-from .pointwise import exp2
+from .broadcast import floating, promoted, quiet, unbroadcast
+from .pointwise import exp2, sign
+
+
+def sgn(input: Tensor) -> Tensor:
+    """The sign; of a complex number its direction, x / |x|."""
+    x = input._array
+    if x.dtype.kind != "c":
+        return sign(input)
+    length = np.abs(x)
+    some = np.where(length == 0, 1, length)
+    out = x / some
+
+    def sgn_backward(g: np.ndarray) -> tuple:  # what of g turns the direction
+        return (np.where(length == 0, 0, g - (g * out.conj()).real * out) / some,)
+
+    return record(out, (input,), sgn_backward)
 
 
 def copysign(input: Tensor, other: Any) -> Tensor:
@@ -35,7 +50,10 @@ def ldexp(input: Tensor, other: Tensor) -> Tensor:
 
 
 def nextafter(input: Tensor, other: Tensor) -> Tensor:
-    a, b = both_arrays(input, other)
+    input, other = promoted(input, other)
+    a, b = input._array, other._array
+    if a.dtype.kind != "f":
+        raise NotImplementedError(f"nextafter takes floating-point numbers, but got {input.dtype}")
     same = Tensor(np.equal(a, b))  # a step so small that the slope is 1, or other itself
     sa, sb = a.shape, b.shape
 
@@ -56,4 +74,4 @@ def lcm(input: Tensor, other: Tensor) -> Tensor:
     return Tensor(np.asarray(np.lcm(a._array, b._array)))
 
 
-METHODS = attach(copysign, ldexp, nextafter, gcd, lcm)
+METHODS = attach(sgn, copysign, ldexp, nextafter, gcd, lcm)

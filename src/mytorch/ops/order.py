@@ -144,6 +144,8 @@ def unique(
     dim: Any = None,
 ) -> Any:
     a = input._array
+    if dim is not None and not a.ndim:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     if dim is not None and 0 in a.shape and not (a.shape[dim] == 0 and a.size == 0 and a.shape.count(0) == 1):
         raise RuntimeError(f"unique(): there are 0 sized dimensions in {list(a.shape)}, so unique cannot be applied")
     values, inverse, counts = np.unique(a, return_inverse=True, return_counts=True, axis=dim)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd import record
+from ..dtypes import INT64
 from ..naming import attach, named
 from ..parallel import BLOCK, elementwise
 from ..tensor import Tensor
@@ -16,14 +17,21 @@ from .broadcast import cast, floating, mismatch, promoted, quiet, unbroadcast
 from .elementwise import _refuse_zero
 
 
-def unary(name: str, function: Any, slope: Any) -> Any:
-    """y = function(x) with slope(x, y) = dy/dx; integers are converted to floats first."""
+def refuse_complex(name: str, input: Tensor) -> None:
+    if input._array.dtype.kind == "c":
+        raise NotImplementedError(f"{name} is not implemented for complex numbers")
+
+
+def unary(name: str, function: Any, slope: Any, real: bool = False) -> Any:
+    """y = function(x) with slope(x, y) = dy/dx, integers taken as floats first; `real` if not for complex numbers."""
 
     def backward(g: np.ndarray, x: np.ndarray, y: np.ndarray) -> tuple:
         return (g * slope(x, y),)
 
     def op(input: Tensor) -> Tensor:
         input = floating(input)
+        if real:
+            refuse_complex(name, input)
         with quiet(all="ignore"):
             y = function(input._array)
         return record(y, (input,), backward, (input,), True, again=True)
@@ -50,8 +58,8 @@ expm1 = unary("expm1", np.expm1, lambda x, y: y + 1)
 exp2 = unary("exp2", np.exp2, lambda x, y: y * float(np.log(2)))
 rsqrt = unary("rsqrt", lambda x: 1 / np.sqrt(x), lambda x, y: -y * y * y / 2)
 reciprocal = unary("reciprocal", lambda x: 1 / x, lambda x, y: -y * y)
-deg2rad = unary("deg2rad", np.deg2rad, lambda x, y: float(np.pi / 180))
-rad2deg = unary("rad2deg", np.rad2deg, lambda x, y: float(180 / np.pi))
+deg2rad = unary("deg2rad", np.deg2rad, lambda x, y: float(np.pi / 180), real=True)
+rad2deg = unary("rad2deg", np.rad2deg, lambda x, y: float(180 / np.pi), real=True)
 
 
 def _tanh_backward(g: np.ndarray, y: np.ndarray) -> tuple:
@@ -90,7 +98,8 @@ def _relu_backward(g: np.ndarray, y: np.ndarray) -> tuple:
 
 def relu(input: Tensor) -> Tensor:
     x = input._array
-    if x.dtype.kind == "b":
+    if x.dtype.kind in "bc":
+        refuse_complex("relu", input)
         raise RuntimeError("Boolean inputs not supported for relu: convert to float first")
     if x.size <= BLOCK:
         out = np.maximum(x, 0)
@@ -115,6 +124,8 @@ def abs(input: Tensor) -> Tensor:
 
 def square(input: Tensor) -> Tensor:
     x = input._array
+    if x.dtype.kind == "b":
+        return cast(input, INT64)
     return record(x * x, (input,), lambda g, x: (g * (2 * x),), (input,), again=True)
 
 
@@ -126,6 +137,7 @@ def _step(name: str, function: Any) -> Any:
     """A piecewise constant function: the gradient is zero."""
 
     def op(input: Tensor) -> Tensor:
+        refuse_complex(name, input)
         with quiet(all="ignore"):
             return record(function(input._array), (input,), _zero, again=True)
 
@@ -139,6 +151,7 @@ sign = _step("sign", lambda x: (x > 0).astype(x.dtype) - (x < 0).astype(x.dtype)
 
 
 def round(input: Tensor, *, decimals: int = 0) -> Tensor:
+    refuse_complex("round", input)
     return record(np.round(input._array, decimals), (input,), _zero, again=True)
 
 
@@ -161,6 +174,7 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
     if isinstance(min, Tensor) or isinstance(max, Tensor):
         return _clamp_tensors(input, min, max)
+    refuse_complex("clamp", input)
     x = input._array
     if x.dtype.kind in "iu" and (isinstance(min, float) or isinstance(max, float)):
         input = floating(input)
@@ -204,6 +218,8 @@ def _pick(input: Tensor, other: Any, function: Any, beats: Any) -> Tensor:
     """maximum or minimum of two; where they are equal each gets half of the gradient, as in torch."""
     input, other = promoted(input, other)
     a, b = input._array, other._array
+    if a.dtype.kind == "c":
+        raise RuntimeError(f"{function.__name__} not implemented for complex tensors.")
     try:
         out = function(a, b)
     except ValueError:
@@ -249,7 +265,7 @@ def _choice(input: Tensor, other: Tensor, first: Any) -> Tensor:
 def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     """Elements of input where condition holds, of other elsewhere; with condition alone, where it holds."""
     if input is None and other is None:
-        return tuple(Tensor(i) for i in np.nonzero(condition._array))
+        return tuple(Tensor(i) for i in np.nonzero(np.atleast_1d(condition._array)))
     mask = condition._array
     if mask.dtype == np.uint8:  # masks of early versions
         warnings.warn("where received a uint8 condition tensor; use a boolean condition instead.", stacklevel=2)
@@ -293,7 +309,10 @@ def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
 
 
 def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
-    return input + (tensor1 * tensor2 if value == 1 else tensor1 * tensor2 * value)
+    product = promoted(tensor1, input)[0] * tensor2  # in the type of the result, where small integers do not overflow
+    if product._array.dtype.kind in "iu":
+        value = int(value)
+    return input + (product if value == 1 else product * value)
 
 
 def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
@@ -370,7 +389,7 @@ METHODS = attach(
     reciprocal, deg2rad, rad2deg, tanh, sigmoid, relu, abs, square, floor, ceil, sign, round, frac, clamp,
     clip, clamp_min, clamp_max, maximum, minimum, masked_fill, lerp, addcmul, addcdiv, remainder, fmod,
     atan2, fmax, fmin, sinc, arctan2=atan2, arcsinh=asinh, arccosh=acosh,
-    arctanh=atanh, arcsin=asin, arccos=acos, arctan=atan, absolute=abs, sgn=sign, __abs__=abs, __mod__=remainder,
+    arctanh=atanh, arcsin=asin, arccos=acos, arctan=atan, absolute=abs, __abs__=abs, __mod__=remainder,
     __rmod__=rremainder,
 )  # fmt: skip
 FUNCTIONS = named(where)

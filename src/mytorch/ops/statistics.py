@@ -308,7 +308,14 @@ def _middle(input: Tensor, dim: int | None, keepdim: bool, skip_nan: bool) -> An
     if dim is None:
         if not a.size:
             return Tensor(np.full((), np.nan, a.dtype))
-        return _middle(input.reshape(-1), 0, False, skip_nan)[0]
+        value = _middle(input.detach().reshape(-1), 0, False, skip_nan)[0]._array
+
+        def median_backward(g: Any, x: Any) -> tuple:
+            x = either.values(x)
+            hit = (x == value) | ((x != x) & (value != value))
+            return (g * either.like(g, hit / hit.sum()),)  # shared among equals
+
+        return record(value, (input,), median_backward, (input,), again=True)
     axis = axis_of(dim, a.ndim)
     if not a.ndim:
         return Extreme(input.clone(), Tensor(np.zeros((), np.int64)))

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from mytorch.gradmode import enable_grad
+from mytorch.tensor import Tensor
 
 from .line_search import strong_wolfe
 from .optimizer import Optimizer, check
@@ -82,17 +83,18 @@ class LBFGS(Optimizer):
         gradient = self._gradient()
         if np.abs(gradient).max() <= group["tolerance_grad"]:
             return first_loss
-        direction: Any = state.get("d")
-        t: Any = state.get("t")
+        memory = {name: _array_in(value) for name, value in state.items()}
+        direction: Any = memory.get("d")
+        t: Any = memory.get("t")
         for iteration in range(1, group["max_iter"] + 1):
             state["n_iter"] += 1
             if state["n_iter"] == 1:
                 direction = -gradient
-                state.update(old_dirs=[], old_stps=[], ro=[], H_diag=1.0)
+                memory.update(old_dirs=[], old_stps=[], ro=[], H_diag=1.0)
             else:
-                self._remember(state, gradient - state["prev_flat_grad"], direction * t, group["history_size"])
-                direction = _two_loops(state, gradient)
-            state["prev_flat_grad"], before = gradient.copy(), loss
+                self._remember(memory, gradient - memory["prev_flat_grad"], direction * t, group["history_size"])
+                direction = _two_loops(memory, gradient)
+            memory["prev_flat_grad"], before = gradient.copy(), loss
             t = min(1.0, 1.0 / float(np.abs(gradient).sum())) * rate if state["n_iter"] == 1 else rate
             slope = float(gradient @ direction)
             if slope > -least_change:
@@ -119,30 +121,48 @@ class LBFGS(Optimizer):
                 or abs(loss - before) < least_change
             ):
                 break
-        state.update(d=direction, t=t, prev_loss=before)
+        memory.update(d=direction, t=t, prev_loss=before)
+        for name in ("d", "t", "old_dirs", "old_stps", "ro", "H_diag", "prev_flat_grad", "prev_loss"):
+            state[name] = _tensor_of(memory[name])
         return first_loss
 
     @staticmethod
-    def _remember(state: dict, change: np.ndarray, step: np.ndarray, most: int) -> None:
+    def _remember(memory: dict, change: np.ndarray, step: np.ndarray, most: int) -> None:
         """A pair (change of the gradient, step) is kept only if it shows positive curvature."""
         curvature = float(change @ step)
         if curvature <= 1e-10:
             return
         for history, new in (("old_dirs", change), ("old_stps", step), ("ro", 1.0 / curvature)):
-            if len(state[history]) == most:
-                del state[history][0]
-            state[history].append(new)
-        state["H_diag"] = curvature / float(change @ change)
+            if len(memory[history]) == most:
+                del memory[history][0]
+            memory[history].append(new)
+        memory["H_diag"] = curvature / float(change @ change)
 
 
-def _two_loops(state: dict, gradient: np.ndarray) -> np.ndarray:
+def _array_in(value: Any) -> Any:
+    """What a state holds, to compute with: arrays and numbers, or lists of them."""
+    if isinstance(value, list):
+        return [_array_in(each) for each in value]
+    if not isinstance(value, Tensor):
+        return value
+    return value._array if value._array.ndim else value.item()
+
+
+def _tensor_of(value: Any) -> Any:
+    """What a state dict holds, as in torch: tensors for arrays."""
+    if isinstance(value, list):
+        return [_tensor_of(each) for each in value]
+    return Tensor(value) if isinstance(value, np.ndarray) else value
+
+
+def _two_loops(memory: dict, gradient: np.ndarray) -> np.ndarray:
     """Minus the gradient, times the inverse curvature that the remembered pairs stand for."""
     q, shares = -gradient, []
-    pairs = list(zip(state["old_dirs"], state["old_stps"], state["ro"]))
+    pairs = list(zip(memory["old_dirs"], memory["old_stps"], memory["ro"]))
     for change, step, inverse in reversed(pairs):
         shares.append(float(step @ q) * inverse)
         q = q - shares[-1] * change
-    q = q * state["H_diag"]
+    q = q * memory["H_diag"]
     for (change, step, inverse), share in zip(pairs, reversed(shares)):
         q = q + step * (share - float(change @ q) * inverse)
     return q

@@ -82,9 +82,9 @@ class Optimizer:
         for group in self.param_groups:
             for param in group["params"]:
                 if set_to_none:
-                    param.grad = None
-                elif param.grad is not None:
-                    param.grad = Tensor(np.zeros_like(param.grad._array))
+                    param._grad = None
+                elif param._grad is not None:
+                    param._grad = Tensor(np.zeros_like(param._grad._array))
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """One update of every parameter that has a gradient; a closure computes loss and gradients first."""
@@ -94,13 +94,14 @@ class Optimizer:
                 loss = closure()
         update, state = self._update, self.state
         for group in self.param_groups:
-            negate = group["maximize"]
+            settings = _numbers(group)
+            negate = settings["maximize"]
             for param in group["params"]:
-                if param.grad is not None:
-                    weight, grad = param._array, param.grad._array
+                if param._grad is not None:
+                    weight, grad = param._array, param._grad._array
                     if weight.dtype.kind == "c":
                         weight, grad = _real_and_imaginary(weight), _real_and_imaginary(grad)
-                    update(weight, -grad if negate else grad, state[param], group)
+                    update(weight, -grad if negate else grad, state[param], settings)
                     param._version[0] += 1
         return loss
 
@@ -191,7 +192,20 @@ def _real_and_imaginary(array: np.ndarray) -> np.ndarray:
     return array[..., None].view(array.real.dtype)
 
 
+def _numbers(group: dict[str, Any]) -> dict[str, Any]:
+    """A group in which settings that are tensors are numbers: `array *= tensor` would make another array."""
+    settings = dict(group)
+    for name, value in group.items():
+        if isinstance(value, Tensor):
+            settings[name] = value.item()
+        elif value.__class__ is tuple:
+            settings[name] = tuple([v.item() if isinstance(v, Tensor) else v for v in value])
+    return settings
+
+
 def _own(name: str, value: Any, param: Tensor) -> Any:
+    if isinstance(value, list):
+        return [_own(name, each, param) for each in value]
     array = array_of(value)
     if array is None:
         # Early versions of torch kept the step as a number.

@@ -9,7 +9,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracle import broadcastable, check, compare, gradcheck, layouts, shapes
+from oracle import agree, broadcastable, check, compare, gradcheck, layouts, shapes
 
 import mytorch
 
@@ -220,3 +220,78 @@ def test_shapes_that_do_not_broadcast():
 )
 def test_gradients_against_differences(fn):
     gradcheck(fn, (2, 3), (3,))
+
+
+def _bytes(t, *values):
+    return t.tensor(values, dtype=t.uint8)
+
+
+MIXED = (
+    lambda t: 255.0 - _bytes(t, 3, 250),
+    lambda t: 2.0 - t.tensor([-128], dtype=t.int8),
+    lambda t: t.rsub(_bytes(t, 3, 250), t.tensor([1.5]), alpha=2),
+    lambda t: 300 - _bytes(t, 3, 250),
+    lambda t: t.add(t.tensor([1.0]), _bytes(t, 200), alpha=2),
+    lambda t: t.sub(t.tensor([1.0]), _bytes(t, 200), alpha=2),
+    lambda t: t.tensor([1.0]).add_(_bytes(t, 200), alpha=2),
+    lambda t: t.tensor([1]).add_(t.tensor([3]), alpha=2.5),
+    lambda t: t.addcmul(t.tensor([1.0]), _bytes(t, 200), _bytes(t, 200), value=2),
+    lambda t: t.tensor([1.0]).addcmul_(_bytes(t, 200), _bytes(t, 200)),
+    lambda t: t.tensor([1.0]).addcdiv_(_bytes(t, 1), t.tensor([3.0])),
+    lambda t: t.addcmul(t.tensor([1]), _bytes(t, 200), _bytes(t, 200), value=1.5),
+    lambda t: t.hypot(t.tensor([3.0]), _bytes(t, 255)),
+    lambda t: t.hypot(t.tensor([1e30]), t.tensor([1e30])),
+    *(lambda t, other=other: t.ones(2) - other(t) for other in (lambda t: True, lambda t: t.tensor([True, False]))),
+    lambda t: True - t.ones(2),
+    lambda t: t.ones(2).sub_(t.tensor([True, False])),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("fn", MIXED)
+def test_mixed_types_are_computed_in_the_type_of_the_result(fn):
+    agree(fn)
+
+
+def test_hypot():
+    check(lambda t, a, b: a.hypot(b), (3, 1), (4,))
+
+
+@pytest.mark.parametrize("name", ["i0", "i1", "i0e", "i1e", "gammainc", "gammaincc"])
+def test_large_arguments(name):
+    if name.startswith("gamma"):  # where torch's are right too: up to four standard deviations around the middle
+        a = np.array([1e4, 1e5, 1e8, 1e12])
+        x = a + np.sqrt(a) * np.array([-3.0, 0.0, 0.5, 4.0])
+        check(lambda t, a, x: getattr(t.special, name)(a, x), a, x, dtype="float64", grad=False)
+    else:
+        far = np.array([[29.0, 31.0, -50.0, 0.0], [80.0, 700.0, 1e30, 2.0]])
+        check(lambda t, x: getattr(t.special, name)(x), far, dtype="float64", grad=False)
+
+
+@pytest.mark.parametrize("order", [0, 1])
+def test_bessel_functions_far_out(order):
+    expected = [[0.01998585030422312, 0.00033104301373987], [-0.07714535201411216, -0.000725968356813763]]
+    values = getattr(mytorch.special, f"bessel_j{order}")(mytorch.tensor([100.0, 1e6], dtype=mytorch.float64))
+    np.testing.assert_allclose(values.numpy(), expected[order], rtol=1e-8)
+
+
+REAL = ("erf", "erfc", "erfinv", "digamma", "lgamma", "relu", "floor", "ceil", "sign", "round", "i0")
+
+
+@pytest.mark.parametrize("name", REAL)
+def test_functions_of_real_numbers_refuse_complex_ones(name):
+    agree(lambda t: getattr(t, name)(t.tensor([1 + 1j])))
+    agree(lambda t: t.tensor([1j]) < 1)
+    agree(lambda t: t.tensor([1j]).clamp(0, 1))
+
+
+def test_signs_neighbours_and_steps():
+    nan = float("nan")
+    for fn in (
+        lambda t: t.view_as_real(t.sgn(t.tensor([3 + 4j, 0j, -2]))),
+        lambda t: (t.tensor([3.0, -2.0, 0.0]).sgn(), t.square(t.tensor([True, False]))),
+        lambda t: t.heaviside(t.tensor([nan, 0.0, 1.0]), t.tensor([nan, nan, 2.0])),
+        lambda t: t.nextafter(t.tensor([1.0]), t.tensor([2])),
+        lambda t: t.nextafter(t.tensor([1]), t.tensor([2])),
+    ):
+        agree(fn)
+    check(lambda t, a, b: t.view_as_real(t.sgn(t.complex(a, b))), (4,), (4,))

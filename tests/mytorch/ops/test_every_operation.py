@@ -11,7 +11,7 @@ SAME = {
     "absolute": "abs", "arccos": "acos", "arcsin": "asin", "arctan": "atan", "concatenate": "cat", "concat": "cat",
     "divide": "div", "true_divide": "div", "multiply": "mul", "subtract": "sub", "negative": "neg", "fix": "trunc",
     "ger": "outer", "greater": "gt", "greater_equal": "ge", "less": "lt", "less_equal": "le", "not_equal": "ne",
-    "moveaxis": "movedim", "swapdims": "transpose", "row_stack": "vstack", "sgn": "sign",
+    "moveaxis": "movedim", "swapdims": "transpose", "row_stack": "vstack",
 }  # fmt: skip
 
 
@@ -24,7 +24,7 @@ def test_second_names(name):
 
 UNARY = (
     "abs", "atan", "ceil", "cos", "exp", "expm1", "floor", "frac", "log", "log10", "log1p", "log2", "neg", "reciprocal",
-    "relu", "round", "rsqrt", "sigmoid", "sign", "sin", "sqrt", "square", "tan", "tanh", "trunc",
+    "relu", "round", "rsqrt", "sgn", "sigmoid", "sign", "sin", "sqrt", "square", "tan", "tanh", "trunc",
 )  # fmt: skip
 WITH_NUMBERS = {
     "pow_": (2,), "clamp_": (0.6, 0.9), "clip_": (0.6, 0.9), "clamp_min_": (0.8,), "clamp_max_": (0.8,),

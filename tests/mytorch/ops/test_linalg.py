@@ -99,3 +99,18 @@ def test_gradients_against_differences():
     gradcheck(lambda a, b: a @ b, (2, 2, 3), (3, 2))
     gradcheck(lambda a, b: mytorch.einsum("bij,kj->bik", a, b), (2, 2, 3), (2, 3))
     assert np.isfinite(mytorch.ones(2, 0).matmul(mytorch.ones(0, 2)).numpy()).all()
+
+
+@pytest.mark.parametrize(
+    "fn",
+    [
+        lambda t, a: t.linalg.eigvalsh(a).sum(),
+        lambda t, a: t.linalg.eigh(a)[0].square().sum(),
+        *(lambda t, a, p=p: t.linalg.matrix_norm(a, p) for p in (2, -2, "nuc")),
+        lambda t, a: t.linalg.svdvals(a[:, :2]).sum(),
+        lambda t, a: t.linalg.svdvals(a[:2]).exp().sum(),
+    ],
+)
+def test_values_that_repeat_have_gradients(fn):
+    check(fn, np.eye(3))
+    check(fn, np.diag([2.0, 2.0, 1.0]))

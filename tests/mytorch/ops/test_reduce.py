@@ -169,3 +169,9 @@ def test_errors():
 )
 def test_gradients_against_differences(fn):
     gradcheck(fn, (3, 3), low=0.5)
+
+
+def test_the_median_of_all_shares_its_gradient_among_equals():
+    for values in ([0.0, 1.0, 1.0], [1.0, 1.0, 1.0, 2.0], [1.0, np.nan, np.nan]):
+        check(lambda t, a: (t.median(a), t.nanmedian(a)), np.array(values))
+    check(lambda t, a: a.median(), (3, 5))

@@ -1,5 +1,7 @@
 """Optimisers step for step beside torch's, and their state moved between the libraries."""
 
+import io
+
 import numpy as np
 import pytest
 import torch
@@ -125,6 +127,37 @@ def test_state_moves_both_ways(name):
         fresh_a.step()
         fresh_b.step()
         agree(ours, theirs)
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_settings_that_are_tensors(name):
+    kind, options = SETTINGS[name]
+    expected, params = leaves(mytorch), leaves(mytorch)
+    a = getattr(mytorch.optim, kind)(expected, **options)
+    b = getattr(mytorch.optim, kind)(params, **options)
+    for group in b.param_groups:
+        for setting in ("lr", "weight_decay"):
+            if setting in group:
+                group[setting] = mytorch.tensor(group[setting], dtype=mytorch.float64)
+    for step in range(3):
+        set_grads(mytorch, expected, step)
+        set_grads(mytorch, params, step)
+        a.step()
+        b.step()
+    agree(params, expected)
+
+
+def test_a_schedule_of_a_rate_that_is_a_tensor():
+    rates = []
+    for lib in (mytorch, torch):
+        made = lib.optim.Adam([lib.ones(2, requires_grad=True)], lr=lib.tensor(0.1))
+        schedule = lib.optim.lr_scheduler.LambdaLR(made, lambda epoch: 0.5**epoch)
+        rates.append([float(schedule.get_last_lr()[0])])
+        for _ in range(3):
+            made.step()
+            schedule.step()
+            rates[-1].append(float(made.param_groups[0]["lr"]))
+    assert rates[0] == rates[1]
 
 
 def test_loading_copies():
@@ -261,6 +294,38 @@ def test_lbfgs_on_rosenbrocks_valley(search, options):
     np.testing.assert_allclose(paths[0][-1], paths[1][-1], rtol=1e-2, atol=1e-5)
     with pytest.raises(TypeError, match="closure"):
         mytorch.optim.LBFGS([mytorch.ones(1, requires_grad=True)]).step()
+
+
+@pytest.mark.parametrize("search", [None, "strong_wolfe"])
+def test_the_state_of_lbfgs_moves_both_ways(search):
+    def started(lib):
+        p = lib.tensor([-1.2, 1.0], dtype=lib.float64, requires_grad=True)
+        return p, lib.optim.LBFGS([p], lr=0.3, max_iter=3, line_search_fn=search)
+
+    def step(p, made):
+        def closure():
+            made.zero_grad()
+            loss = 100 * (p[1] - p[0] ** 2) ** 2 + (1 - p[0]) ** 2
+            loss.backward()
+            return loss
+
+        made.step(closure)
+
+    ends = []
+    for first, second in ((torch, torch), (mytorch, torch), (torch, mytorch), (mytorch, mytorch)):
+        p, made = started(first)
+        step(p, made)
+        file = io.BytesIO()
+        first.save([p.detach(), made.state_dict()], file)
+        file.seek(0)
+        values, state = second.load(file)
+        q, other = started(second)
+        q.data.copy_(values)
+        other.load_state_dict(state)
+        step(q, other)
+        ends.append(q.tolist())
+    for end in ends[1:]:
+        assert end == pytest.approx(ends[0], rel=1e-8)
 
 
 def test_sparse_adam_leaves_untouched_rows_alone():

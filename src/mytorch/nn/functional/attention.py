@@ -294,7 +294,8 @@ def multi_head_attention(
             projected[i] = cat([projected[i], extra.reshape(1, 1, -1).expand(n, 1, -1)], 1)
         if add_zero_attn:
             projected[i] = pad(projected[i], (0, 0, 0, 1))
-    q, k, v = (t.reshape(n, t.shape[1], num_heads, -1).transpose(1, 2) for t in projected)  # (N, heads, L or S, d)
+    apart = (num_heads, width // num_heads)
+    q, k, v = (t.reshape(n, t.shape[1], *apart).transpose(1, 2) for t in projected)  # (N, heads, L or S, d)
     attention = None
     if need_weights:
         scores = q.matmul(k.transpose(-2, -1)) * (1 / math.sqrt(width // num_heads))

@@ -36,7 +36,7 @@ def embedding(
         raise IndexError(f"index out of range in self: the table has {rows} rows")
 
     def embedding_backward(g: np.ndarray, *_: np.ndarray) -> tuple[np.ndarray]:
-        gw = _summed_by_row(index.reshape(-1), g.reshape(-1, shape[1]), shape[0])
+        gw = _summed_by_row(index.reshape(-1), g.reshape(index.size, shape[1]), shape[0])
         if counts is not None:
             gw /= np.maximum(counts, 1)[:, None]
         if padding_idx is not None:

@@ -187,13 +187,14 @@ def mse_loss(
 ) -> Tensor:
     if weight is not None:
         return _weighted((input - target) ** 2, weight, input, reduction)
-    if input.shape != target.shape or reduction == "none":
+    x, y = input._array, target._array
+    if x.shape != y.shape or x.dtype != y.dtype or reduction == "none" or not x.size:
         difference = input - target
         return _reduced(difference * difference, reduction)
     if reduction not in ("mean", "sum"):
         raise ValueError(f"{reduction} is not a valid value for reduction: use 'mean', 'sum' or 'none'")
-    difference = input._array - target._array
-    count = max(difference.size, 1) if reduction == "mean" else 1
+    difference = x - y
+    count = x.size if reduction == "mean" else 1
     flat = difference.reshape(-1)
     wants = needs(input), needs(target)
 

@@ -66,6 +66,8 @@ def _shown(input: Tensor, axis: int, source: np.ndarray) -> Tensor:
 def _source(size: int, before: int, after: int, mode: str) -> np.ndarray:
     """Which of `size` positions is shown at each place, from `before` places ahead of the first."""
     at = np.arange(-before, size + after)
+    if mode in ("reflect", "replicate") and not len(at):
+        raise RuntimeError(f"input of size {size} is too small for padding ({before}, {after}): nothing is left")
     if mode == "replicate":
         return np.clip(at, 0, size - 1)
     if mode == "reflect":
@@ -78,6 +80,8 @@ def _source(size: int, before: int, after: int, mode: str) -> np.ndarray:
         return np.where(at >= size, 2 * (size - 1) - at, at)
     if mode == "circular":
         kept = np.arange(size)[max(-before, 0) : size - max(-after, 0)]  # negative widths crop first
+        if before + after == -size and max(before, after) <= 0:
+            return kept
         if before > size or after > size or not len(kept):
             raise RuntimeError(
                 f"Padding value causes wrapping around more than once: ({before}, {after}) at size {size}"

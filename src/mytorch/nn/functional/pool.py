@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -100,7 +101,7 @@ def max_pool2d(
         return result.squeeze(0) if isinstance(result, Tensor) else (result[0].squeeze(0), result[1].squeeze(0))
     _check_rank(input)
     place = _Pooling(input._array.shape, kernel_size, stride, padding, dilation, ceil_mode)
-    x = place.bordered(batch_last(input._array), -np.inf)
+    x = place.bordered(batch_last(input._array), lowest(input._array.dtype))
     out = np.empty((len(x), *place.out, x.shape[3]), x.dtype)
     # Which cell of its window each result came from; only a larger one takes over from the first.
     winner = np.zeros(out.shape if return_indices or needs(input) else (), place.number)
@@ -152,6 +153,13 @@ def max_pool2d(
     return result, Tensor(np.ascontiguousarray(batch_first(indices)))
 
 
+def lowest(kind: np.dtype) -> float:
+    """What no value of a type is below: it fills the border of an image whose largest pixels are looked for."""
+    if kind.kind == "b":
+        raise NotImplementedError("max_pool takes numbers, but got torch.bool")
+    return -math.inf if kind.kind == "f" else np.iinfo(kind).min
+
+
 def avg_pool2d(
     input: Tensor,
     kernel_size: int | Pair,
@@ -169,7 +177,9 @@ def avg_pool2d(
     place = _Pooling(input._array.shape, kernel_size, stride, padding, 1, ceil_mode)
     x = place.bordered(batch_last(input._array), 0.0)
     shape = x.shape
-    share = _share(place, count_include_pad, divisor_override, x.dtype)
+    if x.dtype.kind != "f":
+        return Tensor(_whole_means(place, x, _counts(place, count_include_pad, divisor_override)))
+    share = (1.0 / _counts(place, count_include_pad, divisor_override)).astype(x.dtype)
 
     def averaged(x: np.ndarray) -> np.ndarray:
         out = np.zeros((len(x), *place.out, x.shape[3]), x.dtype)
@@ -196,19 +206,27 @@ def avg_pool2d(
     )
 
 
-def _share(place: _Pooling, include_pad: bool, divisor: int | None, dtype: np.dtype) -> np.ndarray:
-    """The weight of one pixel in each window: 1 / the number of pixels, (Ho, Wo, 1) or one number."""
+def _whole_means(place: _Pooling, x: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """Means of whole numbers, cut off after the point."""
+    if x.dtype != np.int64:
+        raise NotImplementedError(f"avg_pool2d takes floating-point numbers or int64, but got {x.dtype}")
+    total = sum(x[:, down, across] for down, across in place.taps())
+    return batch_first(np.trunc(total / counts).astype(x.dtype))
+
+
+def _counts(place: _Pooling, include_pad: bool, divisor: int | None) -> np.ndarray:
+    """What the sum of each window is divided by: its number of pixels, (Ho, Wo, 1), or one number."""
     if divisor is not None:
         if divisor == 0:
             raise RuntimeError("divisor must be not zero")
-        return np.array(1.0 / divisor, dtype)
+        return np.array(divisor)
     counts = []
     for k in (0, 1):
         size, pad = place.size[k], place.pad[k]
         start = np.arange(place.out[k]) * place.window.stride[k] - pad
         end = np.minimum(start + place.window.kernel[k], size + pad)
         counts.append(end - start if include_pad else np.minimum(end, size) - np.maximum(start, 0))
-    return (1.0 / (counts[0][:, None, None] * counts[1][:, None])).astype(dtype)
+    return counts[0][:, None, None] * counts[1][:, None]
 
 
 def adaptive_avg_pool2d(input: Tensor, output_size: int | tuple[int | None, int | None]) -> Tensor:
@@ -216,6 +234,8 @@ def adaptive_avg_pool2d(input: Tensor, output_size: int | tuple[int | None, int 
     sizes = output_sizes(input, output_size, 2)
     if input.ndim == 3:
         return adaptive_avg_pool2d(input.unsqueeze(0), output_size).squeeze(0)
+    if input._array.dtype.kind != "f":
+        raise NotImplementedError(f"adaptive_avg_pool2d takes floating-point numbers, but got {input.dtype}")
     x = batch_last(input._array)
     down, across = (_cells(full, full if o is None else o) for full, o in zip(x.shape[1:3], sizes))
     shape = x.shape

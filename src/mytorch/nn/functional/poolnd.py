@@ -13,7 +13,7 @@ from mytorch.tensor import Tensor
 
 from .layout import numbers
 from .pad import pad
-from .pool import _cells, _out_size, adaptive_avg_pool2d, avg_pool2d, max_pool2d, output_sizes
+from .pool import _cells, _out_size, adaptive_avg_pool2d, avg_pool2d, lowest, max_pool2d, output_sizes
 from .resize import along
 
 __all__ = [
@@ -133,7 +133,7 @@ def max_pool3d(
     return_indices: bool = False,
 ) -> Any:
     volume = _Volume(input, kernel_size, stride, padding, dilation, ceil_mode, "max_pool3d")
-    values, at = volume.windows(input, -math.inf).max(-1)
+    values, at = volume.windows(input, lowest(input._array.dtype)).max(-1)
     if not return_indices:
         return values
     places = Tensor(np.arange(math.prod(volume.size), dtype=np.float64).reshape(1, *volume.size))
@@ -154,9 +154,12 @@ def avg_pool3d(
     if divisor_override == 0:
         raise RuntimeError("divisor must be not zero")
     volume = _Volume(input, kernel_size, stride, padding, 1, ceil_mode, "avg_pool3d")
-    total = volume.windows(input, 0.0).sum(-1)
+    kind = input._array.dtype
+    if kind.kind != "f" and kind != np.int64:
+        raise NotImplementedError(f"avg_pool3d takes floating-point numbers or int64, but got {input.dtype}")
+    total, rounding = volume.windows(input, 0).sum(-1), None if kind.kind == "f" else "trunc"
     if divisor_override is not None:
-        return total / divisor_override
+        return total.div(divisor_override, rounding_mode=rounding)
     counts = np.ones((), np.float64)
     for axis in range(3):
         n, p = volume.size[axis], volume.pad[axis]
@@ -164,7 +167,7 @@ def avg_pool3d(
         end = np.minimum(start + volume.kernel[axis], n + p)
         count = end - start if count_include_pad else np.minimum(end, n) - np.maximum(start, 0)
         counts = counts[..., None] * count
-    return total / Tensor(counts.astype(input._array.dtype))
+    return total.div(Tensor(counts.astype(kind)), rounding_mode=rounding)
 
 
 def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
@@ -173,6 +176,8 @@ def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
 
 def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
     """Means over cells are means along each dimension in turn."""
+    if input._array.dtype.kind != "f":
+        raise NotImplementedError(f"adaptive_avg_pool3d takes floating-point numbers, but got {input.dtype}")
     out = input
     for axis, o in zip((-3, -2, -1), output_sizes(input, output_size, 3)):
         n = input.shape[axis]

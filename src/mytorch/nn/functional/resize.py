@@ -73,11 +73,25 @@ def interpolate(
         raise RuntimeError(
             f"Input and output sizes should be greater than 0, but got input {list(full)} output {sizes}"
         )
+    kind, choosing = input._array.dtype, mode in ("nearest", "nearest-exact")
+    if kind.kind != "f" and not choosing and (kind != np.uint8 or mode not in ("bilinear", "bicubic")):
+        raise NotImplementedError(f"interpolate with mode={mode!r} takes floating-point numbers, but got {input.dtype}")
     out = input
-    for axis, (n, o, factor) in enumerate(zip(full, sizes, factors)):
+    for axis, (n, o, factor) in reversed(list(enumerate(zip(full, sizes, factors)))):  # rows first, as torch
         matrix = _weights(n, o, factor, mode, bool(align_corners), antialias)
-        out = along(out, axis + 2, matrix.astype(input._array.dtype))
+        if kind.kind == "f" or choosing:
+            out = along(out, axis + 2, matrix.astype(kind))
+        else:
+            out = Tensor(_bytes_along(out._array, axis + 2, matrix))
     return out
+
+
+def _bytes_along(x: np.ndarray, axis: int, matrix: np.ndarray) -> np.ndarray:
+    """The same for uint8, to the bit as in torch: weights as 16-bit whole numbers, and a rounding for each dim."""
+    digits = min(15 - math.frexp(matrix.max())[1], 22)
+    weights = np.floor(np.abs(matrix) * 2.0**digits + 0.5) * np.sign(matrix)
+    total = np.moveaxis(x, axis, -1) @ weights.T
+    return np.moveaxis(np.clip(np.floor(total / 2.0**digits + 0.5), 0, 255).astype(np.uint8), -1, axis)
 
 
 def _weights(size: int, out: int, factor: float | None, mode: str, align_corners: bool, antialias: bool) -> np.ndarray:

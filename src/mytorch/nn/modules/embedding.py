@@ -61,7 +61,13 @@ class Embedding(Module):
 
     def extra_repr(self) -> str:
         text = f"{self.num_embeddings}, {self.embedding_dim}"
-        return text if self.padding_idx is None else f"{text}, padding_idx={self.padding_idx}"
+        for name, default in (
+            *(("padding_idx", None), ("max_norm", None), ("norm_type", 2)),
+            *(("scale_grad_by_freq", False), ("sparse", False)),
+        ):
+            if getattr(self, name, default) != default:
+                text += f", {name}={getattr(self, name)}"
+        return text
 
 
 class EmbeddingBag(Module):

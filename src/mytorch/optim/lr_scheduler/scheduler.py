@@ -17,13 +17,13 @@ class LRScheduler:
         self.optimizer = optimizer
         for number, group in enumerate(optimizer.param_groups):
             if last_epoch == -1:
-                group.setdefault("initial_lr", group["lr"])
+                group.setdefault("initial_lr", _copied(group["lr"]))
             elif "initial_lr" not in group:
                 raise KeyError(
                     f"param 'initial_lr' is not specified in param_groups[{number}] when resuming scheduler "
                     "with last_epoch >= 0: load the optimizer's state first"
                 )
-        self.base_lrs = [group["initial_lr"] for group in optimizer.param_groups]
+        self.base_lrs = [_copied(group["initial_lr"]) for group in optimizer.param_groups]
         self.last_epoch = last_epoch
         self._step_count = 0
         self._first_step()
@@ -58,7 +58,7 @@ class LRScheduler:
         self._last_lr = self._current()
 
     def _current(self) -> list[float]:
-        return [group["lr"] for group in self.optimizer.param_groups]
+        return [_copied(group["lr"]) for group in self.optimizer.param_groups]
 
     def state_dict(self) -> dict[str, Any]:
         hidden = ("optimizer", "_is_initial")
@@ -66,6 +66,11 @@ class LRScheduler:
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         vars(self).update(state_dict)
+
+
+def _copied(rate: Any) -> Any:
+    """A rate that is a tensor is changed in place, so what is remembered of it is a copy."""
+    return rate.clone() if isinstance(rate, Tensor) else rate
 
 
 def per_group(value: Any, groups: list[dict], name: str) -> list:

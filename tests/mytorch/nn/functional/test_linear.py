@@ -22,6 +22,12 @@ def test_an_empty_batch():
     check(lambda t, x, w, b: t.nn.functional.linear(x, w, b), (0, 3), (4, 3), (4,))
 
 
+@pytest.mark.parametrize(("ins", "outs"), [(0, 5), (4, 0)])
+def test_no_inputs_or_no_outputs(ins, outs):
+    check(lambda t, x, w, b: t.nn.functional.linear(x, w, b), (2, 3, ins), (outs, ins), (outs,))
+    check(lambda t, x, w: x @ w, (2, 3, ins), (ins, outs))
+
+
 def test_numerical_gradients():
     gradcheck(lambda x, w, b: mytorch.nn.functional.linear(x, w, b), (2, 3, 4), (5, 4), (5,))
 

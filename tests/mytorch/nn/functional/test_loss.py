@@ -5,7 +5,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracle import check, gradcheck
+from oracle import agree, check, gradcheck
 
 import mytorch
 
@@ -181,3 +181,8 @@ def test_numerical_gradients():
     gradcheck(lambda x, y: mytorch.nn.functional.cross_entropy(x, y), (3, 4), y)
     gradcheck(lambda x, y: mytorch.nn.functional.cross_entropy(x, y, label_smoothing=0.2), (3, 4), y)
     gradcheck(lambda a, b: mytorch.nn.functional.mse_loss(a, b), (3, 4), (3, 4))
+
+
+def test_mse_of_nothing_and_of_whole_numbers():
+    agree(lambda t: t.nn.functional.mse_loss(t.zeros(0), t.zeros(0)))
+    agree(lambda t: t.nn.functional.mse_loss(t.ones(2), t.arange(2)))

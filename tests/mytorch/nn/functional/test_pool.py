@@ -5,7 +5,7 @@ import pytest
 import torch
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from oracle import check, gradcheck, layouts
+from oracle import agree, check, gradcheck, layouts
 
 import mytorch
 
@@ -93,3 +93,17 @@ def test_errors_are_torchs(shape, options):
         for name in ("max_pool2d", "avg_pool2d"):
             with pytest.raises(RuntimeError):
                 getattr(lib.nn.functional, name)(lib.ones(*shape), **options)
+
+
+@pytest.mark.parametrize("name", ["max_pool2d", "avg_pool2d", "max_pool3d", "avg_pool3d", "adaptive_avg_pool2d"])
+@pytest.mark.parametrize("kind", ["int64", "int32", "bool"])
+def test_whole_numbers(name, kind):
+    def fn(t):
+        x = t.arange(-8, 41).reshape(1, 1, *((1, 7, 7) if "3d" in name else (7, 7))).to(getattr(t, kind))
+        pool = getattr(t.nn.functional, name)
+        if "adaptive" in name:
+            return pool(x, 2)
+        return [pool(x, (1, 3, 3)[-n:], padding=(0, 1, 1)[-n:]) for n in [3 if "3d" in name else 2]]
+
+    agree(fn)
+    agree(lambda t: t.nn.functional.avg_pool2d(t.arange(49).reshape(1, 7, 7), 7, divisor_override=3))

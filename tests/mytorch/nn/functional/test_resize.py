@@ -1,10 +1,11 @@
 """interpolate against torch by size and by factor."""
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracle import check, gradcheck, layouts
+from oracle import agree, check, gradcheck, layouts
 
 import mytorch
 
@@ -34,3 +35,11 @@ def test_interpolate_names_what_it_does_not_do():
 
 def test_numerical_gradients():
     gradcheck(lambda x: mytorch.nn.functional.interpolate(x, (5, 3), mode="bilinear"), (1, 1, 3, 4))
+
+
+@pytest.mark.parametrize("mode", ["bilinear", "bicubic", "area", "nearest"])
+@pytest.mark.parametrize("options", [{}, {"align_corners": True}, {"antialias": True}])
+@pytest.mark.parametrize("size", [(5, 7), (20, 17), (11, 31)])
+def test_bytes(mode, options, size):
+    x = np.random.default_rng(0).integers(0, 256, (2, 3, 11, 17)).astype(np.uint8)
+    agree(lambda t: t.nn.functional.interpolate(t.from_numpy(x), size, mode=mode, **options))
