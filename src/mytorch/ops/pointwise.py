@@ -23,7 +23,7 @@ def refuse_complex(name: str, input: Tensor) -> None:
 
 
 def unary(name: str, function: Any, slope: Any, real: bool = False) -> Any:
-    """y = function(x) with slope(x, y) = dy/dx, integers taken as floats first; `real` if not for complex numbers."""
+    """y = function(x) with slope(x, y) = dy/dx, integers as floats first; `real`: not for complex ones."""
 
     def backward(g: np.ndarray, x: np.ndarray, y: np.ndarray) -> tuple:
         return (g * slope(x, y),)
