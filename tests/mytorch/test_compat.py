@@ -2,12 +2,16 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import torch
 
 import mytorch
-from mytorch.compat import import_as_torch, run_script
+import replab.backends.torchvision_cpu  # noqa: F401
+from mytorch.compat import import_as_torch, run_script, torch_module
+
+import torchvision  # isort: skip
 
 SCRIPT = """
 import sys
@@ -269,6 +273,57 @@ def test_modules_below_modules_can_be_taken_by_name(tmp_path):
     )
     run_script(str(path))
     import_as_torch(path)
+
+
+def public_modules(package):
+    """The names of the files below a package, without importing them."""
+    top = Path(package.__file__).parent
+    for file in top.rglob("*.py"):
+        parts = (package.__name__, *file.relative_to(top).with_suffix("").parts)
+        parts = parts[:-1] if parts[-1] == "__init__" else parts
+        if not any(part.startswith("_") for part in parts) and (file.parent / "__init__.py").exists():
+            yield ".".join(parts)
+
+
+@pytest.mark.parametrize("package", [torch, torchvision])
+def test_every_public_module_can_be_imported(package):
+    missing = []
+    for name in public_modules(package):
+        try:
+            torch_module(name)
+        except ImportError:
+            missing.append(name)
+    assert not missing
+
+
+@pytest.mark.parametrize("loader", [run_script, import_as_torch])
+def test_modules_below_modules_need_no_import(tmp_path, loader):
+    path = tmp_path / "script.py"
+    path.write_text(
+        "import torch, torchvision\n"
+        "values = [torch.nn.modules.batchnorm._BatchNorm, torch.nn.modules.utils._pair, torch._tensor.Tensor,\n"
+        "    torch.autograd.function.once_differentiable, torch.autograd.grad_mode.no_grad,\n"
+        "    torch.utils.data.dataloader.default_collate, torch.utils.hooks.RemovableHandle,\n"
+        "    torch.distributions.normal.Normal, torch.nn.attention.sdpa_kernel, torch.amp.grad_scaler.GradScaler,\n"
+        "    torch.nn.utils.parametrizations.weight_norm, torch.backends.mkldnn.is_available, torch.cuda.nvtx.mark,\n"
+        "    torchvision.transforms.v2.functional.resize, torchvision.models.densenet.densenet121]\n"
+        "import torch.nn.utils.weight_norm, torch.autograd.gradcheck\n"
+        "functions = [torch.nn.utils.weight_norm, torch.autograd.gradcheck]\n"
+    )
+    names = loader(str(path))
+    functions = names["functions"] if isinstance(names, dict) else names.functions
+    assert [function.__name__ for function in functions] == ["weight_norm", "gradcheck"]
+
+
+NOWHERE = "distributions serialization nn.utils.parametrizations nn.init cuda nn.modules.batchnorm backends linalg"
+
+
+@pytest.mark.parametrize("package", NOWHERE.split())
+def test_a_missing_name_of_any_package_is_named(tmp_path, package):
+    path = tmp_path / "script.py"
+    path.write_text(f"import torch\ntorch.{package}.nothing\n")
+    with pytest.raises(NotImplementedError, match=r"mytorch has no 'torch.*nothing'; supported: docs"):
+        run_script(str(path))
 
 
 def test_names_that_libraries_use_when_they_are_imported(tmp_path):

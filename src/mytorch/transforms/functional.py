@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from mytorch.absent import refuse_names
 from mytorch.dtypes import to_numpy
 from mytorch.tensor import Tensor
 
@@ -345,3 +346,6 @@ def pair(size: Any) -> tuple:
     if isinstance(size, (int, float)):
         return size, size
     return (size[0], size[0]) if len(size) == 1 else tuple(size)
+
+
+__getattr__ = refuse_names("torchvision.transforms.functional")

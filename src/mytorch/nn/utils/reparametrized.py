@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from mytorch.absent import refuse_names
 from mytorch.autograd import no_grad
 from mytorch.nn import functional as F
 from mytorch.nn.modules.module import Module
@@ -122,3 +123,6 @@ def remove_weight_norm(module: Module, name: str = "weight") -> Module:
 
 def remove_spectral_norm(module: Module, name: str = "weight") -> Module:
     return _remove(module, name, _SpectralNorm)
+
+
+__getattr__ = refuse_names("torch.nn.utils.parametrizations")
