@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from mytorch.absent import refuse_names
 from mytorch.autograd import no_grad
 from mytorch.nn import functional as F
 from mytorch.nn.modules.module import Module
@@ -25,7 +24,7 @@ def _replace(module: Module, name: str, value: Tensor) -> None:
     object.__setattr__(module, name, value)
 
 
-def _norm_except(v: Tensor, dim: int | None) -> Tensor:
+def norm_except(v: Tensor, dim: int | None) -> Tensor:
     """The length of every slice along dim, kept in v's rank; of all of it where dim is None."""
     if dim is None:
         return v.pow(2).sum().sqrt()
@@ -41,14 +40,14 @@ class _WeightNorm:
 
     def __call__(self, module: Module, args: Any) -> None:
         g, v = getattr(module, f"{self.name}_g"), getattr(module, f"{self.name}_v")
-        _replace(module, self.name, v * (g / _norm_except(v, self.dim)))
+        _replace(module, self.name, v * (g / norm_except(v, self.dim)))
 
 
 def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Module:
     weight = getattr(module, name)
     hook = _WeightNorm(name, None if dim == -1 else dim)
     del module._parameters[name]
-    module.register_parameter(f"{name}_g", Parameter(_norm_except(weight.detach(), hook.dim).clone()))
+    module.register_parameter(f"{name}_g", Parameter(norm_except(weight.detach(), hook.dim).clone()))
     module.register_parameter(f"{name}_v", Parameter(weight.detach().clone()))
     hook(module, None)
     module.register_forward_pre_hook(hook)
@@ -123,6 +122,3 @@ def remove_weight_norm(module: Module, name: str = "weight") -> Module:
 
 def remove_spectral_norm(module: Module, name: str = "weight") -> Module:
     return _remove(module, name, _SpectralNorm)
-
-
-__getattr__ = refuse_names("torch.nn.utils.parametrizations")
