@@ -19,8 +19,7 @@ from .tensor import Tensor
 
 __getattr__ = names_in("torch.sparse")
 
-Tensor.layout = "torch.strided"
-Tensor.is_sparse_csr = False
+Tensor.is_sparse_csr = False  # type: ignore[attr-defined]
 
 
 class _Marked(Tensor):
