@@ -359,3 +359,28 @@ def test_names_that_libraries_use_when_they_are_imported(tmp_path):
     path.write_text("from torch.optim.no_such_file import X\n")
     with pytest.raises(ImportError):
         run_script(str(path))
+
+
+def test_a_group_of_one_process(tmp_path):
+    path = tmp_path / "script.py"
+    path.write_text(
+        "import torch, torch.distributed as dist\n"
+        "from torch.nn.parallel import DistributedDataParallel as DDP\n"
+        "dist.init_process_group('gloo', rank=0, world_size=1)\n"
+        "model = DDP(torch.nn.Linear(2, 1))\n"
+        "loss = model(torch.ones(3, 2)).mean()\n"
+        "loss.backward()\n"
+        "total, rows = torch.ones(2), [torch.zeros(2)]\n"
+        "dist.all_reduce(total, op=dist.ReduceOp.SUM)\ndist.all_gather(rows, total)\ndist.barrier()\n"
+        "said = dist.get_rank(), dist.get_world_size(), dist.get_backend(), rows[0].tolist(), [*model.state_dict()]\n"
+        "dist.destroy_process_group()\n"
+        "said += (dist.is_initialized(),)\n"
+        "torch.jit.save(torch.jit.script(model.module), 'FILE')\n"
+        "again = torch.jit.load('FILE')(torch.ones(1, 2))\n"
+        "with torch.autograd.profiler.profile(use_cuda=False) as prof:\n    pass\n"
+        "table = prof.key_averages().table()\n".replace("FILE", str(tmp_path / "model.pt"))
+    )
+    names = run_script(str(path))
+    assert names["said"] == (0, 1, "gloo", [1.0, 1.0], ["module.weight", "module.bias"], False)
+    assert names["again"].shape == (1, 1)
+    assert "profiled block" in names["table"]

@@ -23,3 +23,11 @@ class Parameter(Tensor):
 
     def __repr__(self) -> str:
         return "Parameter containing:\n" + super().__repr__()
+
+
+class Buffer(Tensor):
+    """Assigned to a module, it becomes one of its buffers, saved with it if persistent."""
+
+    def __init__(self, data: Any = None, *, persistent: bool = True):
+        super().__init__(np.empty(0, default()) if data is None else data._array)
+        self.persistent = persistent

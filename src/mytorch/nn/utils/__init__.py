@@ -19,8 +19,14 @@ __all__ = [
     "get_total_norm",
     "parameters_to_vector",
     "rnn",
+    "skip_init",
     "vector_to_parameters",
 ]
+
+
+def skip_init(module_cls: type, *args: Any, **kwargs: Any) -> Any:
+    """A module whose values are about to be loaded. Drawing them anyway changes nothing that is promised."""
+    return module_cls(*args, **kwargs)
 
 
 def __getattr__(name: str) -> Any:
