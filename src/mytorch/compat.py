@@ -56,7 +56,7 @@ def _open(module: ModuleType) -> ModuleType:
     __getattr__ that looks for a name in the module's own __getattr__, then among torch's modules, then in the package
     (torch may define the name in another file than mytorch), and otherwise says that mytorch does not have it.
     """
-    if isinstance(module, _Package) or not module.__name__.startswith("mytorch"):
+    if type(module) is not ModuleType or not module.__name__.startswith("mytorch"):
         return module
     own = vars(module).get("__getattr__")
     paths = sorted((path for path, answer in TORCH.items() if answer == module.__name__), key=len)

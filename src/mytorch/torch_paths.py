@@ -36,7 +36,7 @@ _OTHER = {
     "torch.distributions.kl": "mytorch.distributions.kl",
     "torch.distributions.transforms": "mytorch.distributions.transforms",
     "torch.distributions.utils": "mytorch.distributions.utils",
-    "torch._tensor": "mytorch.tensor",
+    "torch._tensor": "mytorch.legacy",
     "torch.functional": "mytorch",
     "torch.mps": "mytorch.accelerator",
     "torch.nn.modules.batchnorm": "mytorch.nn.modules.normalization",
