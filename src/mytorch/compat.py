@@ -75,7 +75,7 @@ def _open(module: ModuleType) -> ModuleType:
             if f"{path}.{name}" in TORCH or is_absent(f"{path}.{name}"):
                 return torch_module(f"{path}.{name}")
         for package in (path.rpartition(".")[0] for path in paths):
-            names = vars(importlib.import_module(TORCH[package])) if package in FILES else {}
+            names = vars(importlib.import_module(TORCH[package])) if own is None and package in FILES else {}
             if name in names:
                 return names[name]
         raise unsupported(f"{paths[0]}.{name}")
