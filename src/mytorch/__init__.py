@@ -116,6 +116,8 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module("mytorch.compiler")
     if name in ("mps", "xpu"):
         return accelerator
+    if name == "lu_unpack":
+        return importlib.import_module("mytorch.lu").lu_unpack
     if name == "vmap":
         return importlib.import_module("mytorch.func").vmap
     if name in ("from_dlpack", "to_dlpack"):
