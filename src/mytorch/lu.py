@@ -70,8 +70,8 @@ def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -
     m, n = A._array.shape[-2:]
     lead, k = A._array.shape[:-2], min(m, n)
     made = [_eliminated(matrix, pivot) for matrix in A._array.reshape(-1, m, n)]
-    packed, swaps = (np.stack([each[i] for each in made]).reshape(*lead, *each.shape)
-                     for i, each in enumerate(made[0][:2]))  # fmt: skip
+    packed = np.array([each[0] for each in made], A._array.dtype).reshape(*lead, m, n)
+    swaps = np.array([each[1] for each in made], np.int32).reshape(*lead, k)
     info = np.array([each[2] for each in made], np.int32).reshape(lead)
     if check_errors and info.any():
         raise RuntimeError(f"torch.linalg.lu_factor_ex: U[{info.max()},{info.max()}] is zero")

@@ -7,7 +7,7 @@ import torch
 import mytorch
 
 
-@pytest.mark.parametrize("shape", [(4, 4), (5, 3), (3, 5), (2, 4, 4), (2, 3, 5, 3), (2, 3, 5)])
+@pytest.mark.parametrize("shape", [(4, 4), (5, 3), (3, 5), (2, 4, 4), (2, 3, 5, 3), (2, 3, 5), (0, 3, 3)])
 @pytest.mark.parametrize("name", ["lu", "lu_factor", "lu_factor_ex"])
 def test_factors_and_their_gradients(name, shape):
     matrix = np.random.default_rng(0).normal(size=shape)
