@@ -26,6 +26,7 @@ from .basic import (
     ToPILImage,
     ToTensor,
 )
+from .batches import CutMix, MixUp
 from .chance import (
     RandomAdjustSharpness,
     RandomApply,
@@ -59,12 +60,14 @@ __all__ = [
     "ColorJitter",
     "Compose",
     "ConvertImageDtype",
+    "CutMix",
     "FiveCrop",
     "GaussianBlur",
     "Grayscale",
     "InterpolationMode",
     "Lambda",
     "LinearTransformation",
+    "MixUp",
     "Normalize",
     "PILToTensor",
     "Pad",
@@ -99,7 +102,7 @@ __all__ = [
 ]
 
 
-_ABSENT = ("AugMix", "CutMix", "ElasticTransform", "MixUp")
+_ABSENT = ("AugMix", "ElasticTransform")
 
 
 def __getattr__(name: str) -> Any:

@@ -13,6 +13,7 @@ from mytorch.transforms import functional as F
 
 import torchvision.transforms  # isort: skip
 import torchvision.transforms.functional as TF  # isort: skip
+from torchvision.transforms import v2  # isort: skip
 
 InterpolationMode = torchvision.transforms.InterpolationMode
 
@@ -264,3 +265,19 @@ def test_normalize_takes_tensors_and_crops_can_be_shared():
     assert mytorch.equal(*both)
     top, left, height, width = transforms.RandomCrop.get_params(image, (4, 5))
     assert F.crop(image, top, left, height, width).shape == (3, 4, 5)
+
+
+@pytest.mark.parametrize("name", ["MixUp", "CutMix"])
+def test_batches_are_mixed_with_their_labels(name):
+    """The drawn numbers differ from torchvision's; its rule is that labels mix as pixels do."""
+    images, labels = mytorch.arange(3.0).reshape(3, 1, 1, 1).expand(3, 2, 8, 10), mytorch.tensor([0, 1, 2])
+    for seed in range(5):
+        mytorch.manual_seed(seed)
+        mixed, shares = getattr(transforms, name)(alpha=1.0, num_classes=3)(images, labels)
+        assert mixed.shape == images.shape
+        np.testing.assert_allclose(shares.sum(1).numpy(), 1.0, rtol=1e-6)
+        expected = (shares * mytorch.arange(3.0)).sum(1)  # the pixels of an image are its label
+        np.testing.assert_allclose(mixed.mean((1, 2, 3)).numpy(), expected.numpy(), rtol=1e-5)
+    for kind, batch in ((transforms, (images, labels)), (v2, (torch.ones(3, 2, 8, 10), torch.arange(3)))):
+        with pytest.raises(ValueError, match="num_classes"):
+            getattr(kind, name)()(*batch)
