@@ -35,7 +35,7 @@ from .legacy import (
 )
 from . import more_names  # after everything it names
 
-from .sparse import sparse_coo_tensor
+from .sparse import mm as spmm, smm, sparse_coo_tensor, sparse_csc_tensor, sparse_csr_tensor
 from .storage import UntypedStorage
 from .version import __version__
 
@@ -43,7 +43,7 @@ from .version import __version__
 globals().update({d.name: d for d in (*dtypes.ALL, dtypes.bfloat16)})
 half, float, double = dtypes.float16, dtypes.float32, dtypes.float64
 short, int, long = dtypes.int16, dtypes.int32, dtypes.int64
-sparse_coo = "torch.sparse_coo"
+sparse_coo, sparse_csr, sparse_csc = "torch.sparse_coo", "torch.sparse_csr", "torch.sparse_csc"
 strided, contiguous_format, channels_last, preserve_format = (
     "torch.strided",
     "contiguous",
@@ -116,6 +116,8 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module("mytorch.compiler")
     if name in ("mps", "xpu"):
         return accelerator
+    if name == "lu_unpack":
+        return importlib.import_module("mytorch.lu").lu_unpack
     if name == "vmap":
         return importlib.import_module("mytorch.func").vmap
     if name in ("from_dlpack", "to_dlpack"):

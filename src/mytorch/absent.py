@@ -7,63 +7,60 @@ from typing import Any, NoReturn
 
 from .dtypes import unsupported
 
-# Whole modules without a file of their own. What lies below them (torch.fx.passes) is absent with them.
-MODULES = (
-    "torch.__config__",
-    "torch._inductor",
-    "torch._utils",
-    "torch.ao",
-    "torch.autograd.forward_ad",
-    "torch.autograd.graph",
-    "torch.autograd.profiler",
-    "torch.cpu",
-    "torch.cuda.nccl",
-    "torch.distributed.algorithms",
-    "torch.distributed.checkpoint",
-    "torch.distributed.elastic",
-    "torch.distributed.fsdp",
-    "torch.distributed.optim",
-    "torch.distributed.rpc",
-    "torch.distributed.tensor",
-    "torch.export",
-    "torch.futures",
-    "torch.fx",
-    "torch.jit.annotations",
-    "torch.library",
-    "torch.masked",
-    "torch.monitor",
-    "torch.nested",
-    "torch.nn.common_types",
-    "torch.nn.grad",
-    "torch.nn.parallel.parallel_apply",
-    "torch.nn.parallel.replicate",
-    "torch.nn.parallel.scatter_gather",
-    "torch.nn.quantized",
-    "torch.nn.utils.fusion",
-    "torch.onnx",
-    "torch.overrides",
-    "torch.package",
-    "torch.quantization",
-    "torch.return_types",
-    "torch.testing._internal",
-    "torch.utils.bottleneck",
-    "torch.utils.collect_env",
-    "torch.utils.cpp_extension",
-    "torch.utils.flop_counter",
-    "torch.utils.mobile_optimizer",
-    "torch.utils.model_zoo",
-    "torchvision.datasets.utils",
-    "torchvision.io",
-    "torchvision.models._utils",
-    "torchvision.models.detection",
-    "torchvision.models.feature_extraction",
-    "torchvision.models.quantization",
-    "torchvision.models.segmentation",
-    "torchvision.models.video",
-    "torchvision.ops",
-    "torchvision.prototype",
-    "torchvision.tv_tensors",
-)
+# Modules without a file of their own, by the package they are in. What lies below them (torch.fx.passes) is absent too.
+_BELOW = {
+    "torch": """
+        _VF __config__ __future__ _appdirs _awaits _classes _compile _custom_op _custom_ops _decomp _dispatch
+        _environment _export _functorch _guards _higher_order_ops _inductor _jit_internal _lazy _library
+        _linalg_utils _lobpcg _logging _lowrank _meta_registrations _native _numpy _opaque_base _ops _prims
+        _prims_common _python_dispatcher _refs _size_docs _sources _storage_docs _streambase _strobelight
+        _subclasses _tensor_docs _tensor_iterator _tensor_str _thread_safe_fork _torch_docs _utils
+        _utils_internal _vendor _vmap_internals _weights_only_unpickler ao contrib cpu export futures fx
+        library masked monitor mtia nativert nested numa onnx overrides package quantization quasirandom
+        return_types""",
+    "torch._dynamo": "config",
+    "torch.accelerator": "graphs",
+    "torch.autograd": "forward_ad graph profiler_legacy profiler_util",
+    "torch.backends": "cpu cusparselt kleidiai mha miopen nnpack python_native quantized xeon xnnpack",
+    "torch.backends.cudnn": "rnn",
+    "torch.compiler": "config",
+    "torch.cuda": "comm gds graphs green_contexts jiterator nccl nvtx profiler sparse tunable",
+    "torch.distributed": """
+        algorithms argparse_util autograd c10d_logger checkpoint collective_utils config constants debug
+        device_mesh distributed_c10d elastic flight_recorder fsdp launch launcher logging_handlers nn optim
+        pipelining remote_device rendezvous rpc run tensor utils""",
+    "torch.jit": "annotations frontend generate_bytecode mobile quantized supported_ops unsupported_tensor_ops",
+    "torch.mps": "event profiler",
+    "torch.multiprocessing": "pool queue reductions spawn",
+    "torch.nn": "backends common_types cpp grad intrinsic qat quantizable quantized",
+    "torch.nn.attention": "bias experimental flex_attention varlen",
+    "torch.nn.modules": "linear_cross_entropy linear_cross_entropy_options",
+    "torch.nn.parallel": "comm parallel_apply replicate scatter_gather",
+    "torch.nn.utils": "fusion memory_format",
+    "torch.profiler": "itt python_tracer",
+    "torch.sparse": "semi_structured",
+    "torch.testing": "_internal",
+    "torch.utils": """
+        backcompat backend_registration bottleneck bundled_inputs collect_env cpp_backtrace cpp_extension
+        debug_log deterministic file_baton flop_counter hipify jit mkldnn mobile_optimizer model_dump
+        model_zoo module_tracker serialization show_pickle throughput_benchmark viz weak""",
+    "torch.utils.benchmark": "examples op_fuzzers utils",
+    "torch.utils.data": "backward_compatibility datapipes graph graph_settings",
+    "torch.xpu": "graphs memory random streams",
+    "torchvision": """
+        _autograd_registrations _internally_replaced_utils _meta_registrations _utils extension io ops
+        prototype tv_tensors version""",
+    "torchvision.datasets": """
+        caltech celeba cityscapes clevr coco country211 dtd eurosat fer2013 fgvc_aircraft flickr flowers102
+        food101 gtsrb hmdb51 imagenet imagenette inaturalist kinetics kitti lfw lsun moving_mnist omniglot
+        oxford_iiit_pet pcam phototour places365 rendered_sst2 samplers sbd sbu semeion stanford_cars stl10
+        sun397 svhn ucf101 usps utils video_utils voc widerface""",
+    "torchvision.models": """
+        _utils convnext densenet detection efficientnet feature_extraction googlenet inception maxvit mnasnet
+        mobilenetv3 optical_flow quantization regnet segmentation shufflenetv2 swin_transformer video
+        vision_transformer""",
+}
+MODULES = frozenset(f"{package}.{name}" for package, names in _BELOW.items() for name in names.split())
 
 
 class Absent:
@@ -97,7 +94,8 @@ class Absent:
 
 
 def is_absent(name: str) -> bool:
-    return any(name == known or name.startswith(f"{known}.") for known in MODULES)
+    parts = name.split(".")
+    return any(".".join(parts[:end]) in MODULES for end in range(2, len(parts) + 1))
 
 
 def module(name: str) -> ModuleType:
@@ -115,5 +113,16 @@ def names_in(module_name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(f"module '{module_name}' has no attribute '{name}'")
         return Absent(f"{module_name}.{name}")
+
+    return __getattr__
+
+
+def refuse_names(module_name: str) -> Any:
+    """A module's __getattr__ that says of every name that mytorch does not have it."""
+
+    def __getattr__(name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(f"module '{module_name}' has no attribute '{name}'")
+        raise unsupported(f"{module_name}.{name}")
 
     return __getattr__

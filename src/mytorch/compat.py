@@ -18,109 +18,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from .absent import MODULES as ABSENT
 from .absent import is_absent
 from .absent import module as absent_module
-
-# Torch's modules that have the same name below mytorch.
-_SAME = (
-    *("_C", "accelerator", "amp", "autograd", "backends", "compiler", "cuda", "cuda.amp"),
-    *("distributed", "distributions", "fft", "func"),
-    *(
-        "hub",
-        "jit",
-        "linalg",
-        "multiprocessing",
-        "profiler",
-        "random",
-        "signal",
-        "sparse",
-        "special",
-        "storage",
-        "version",
-    ),
-    *("nn", "nn.attention", "nn.functional", "nn.init", "nn.modules", "nn.parallel", "nn.parameter", "nn.utils"),
-    *("nn.utils.parametrize", "nn.utils.prune", "nn.utils.rnn"),
-    *(f"nn.modules.{name}" for name in ("activation", "container", "conv", "dropout", "linear", "loss", "module")),
-    *(f"nn.modules.{name}" for name in ("normalization", "padding", "pooling", "rnn", "transformer", "utils")),
-    *("optim", "optim.lr_scheduler", "optim.optimizer", "optim.swa_utils", "optim.adam", "optim.sgd"),
-    *("utils", "utils.checkpoint", "utils.data", "utils.data.dataset", "utils.data.sampler", "utils.data.distributed"),
-    *("utils.benchmark", "utils.dlpack", "utils.tensorboard"),
-    *("signal", "signal.windows"),
-)
-
-_OTHER = {
-    "torch": "mytorch",
-    "torch._dynamo": "mytorch.compiler",
-    "torch.autograd.functional": "mytorch.autograd_functional",
-    "torch.autograd.function": "mytorch.function",
-    "torch.autograd.variable": "mytorch.autograd",
-    "torch.backends.cudnn": "mytorch.backends.cudnn",
-    "torch.backends.mps": "mytorch.backends.mps",
-    "torch.cuda.amp.grad_scaler": "mytorch.cuda.amp",
-    "torch.distributions.constraints": "mytorch.distributions.constraints",
-    "torch.distributions.kl": "mytorch.distributions.kl",
-    "torch.distributions.transforms": "mytorch.distributions.transforms",
-    "torch.distributions.utils": "mytorch.distributions.utils",
-    "torch.functional": "mytorch",
-    "torch.mps": "mytorch.accelerator",
-    "torch.nn.modules.batchnorm": "mytorch.nn.modules.normalization",
-    "torch.nn.modules.instancenorm": "mytorch.nn.modules.normalization",
-    "torch.nn.parallel.data_parallel": "mytorch.nn.parallel",
-    "torch.nn.parallel.distributed": "mytorch.nn.parallel",
-    "torch.nn.utils.stateless": "mytorch.func",
-    "torch.nn.utils.parametrizations": "mytorch.nn.utils.reparametrized",
-    "torch.nn.utils.clip_grad": "mytorch.nn.utils.clip_grad",
-    "torch.optim.adamw": "mytorch.optim.adam",
-    "torch.serialization": "mytorch.serialization",
-    "torch.testing": "mytorch.testing",
-    "torch.types": "mytorch.types",
-    "torch.utils._pytree": "mytorch.utils.pytree",
-    "torch.utils.hooks": "mytorch.nn.modules.module",
-    "torch.utils.data.dataloader": "mytorch.utils.data.loader",
-    "torch.utils.data._utils": "mytorch.utils.data",
-    "torch.utils.data._utils.collate": "mytorch.utils.data.collate",
-    "torch.utils.tensorboard.writer": "mytorch.utils.tensorboard",
-    "torch.xpu": "mytorch.accelerator",
-    "torchvision": "mytorch.vision",
-    "torchvision.datasets": "mytorch.datasets",
-    "torchvision.datasets.folder": "mytorch.image_folder",
-    "torchvision.datasets.mnist": "mytorch.datasets",
-    "torchvision.datasets.vision": "mytorch.image_folder",
-    "torchvision.transforms.transforms": "mytorch.transforms",
-    "torchvision.models": "mytorch.vision.models",
-    "torchvision.models.resnet": "mytorch.vision.models.resnet",
-    "torchvision.models.vgg": "mytorch.vision.models.vgg",
-    "torchvision.transforms": "mytorch.transforms",
-    "torchvision.transforms.functional": "mytorch.transforms.functional",
-    "torchvision.transforms.v2": "mytorch.transforms",
-    "torchvision.utils": "mytorch.vision.utils",
-}
-# Files of torch's that scripts name (torch.optim.rmsprop, torch.distributions.laplace). Where mytorch has no file of
-# the same name, the package itself answers, which has all public names.
-_FILES = {
-    "torch.distributions": """bernoulli beta binomial categorical cauchy chi2 constraints dirichlet distribution
-        exp_family exponential gamma geometric gumbel half_cauchy half_normal independent kl laplace log_normal
-        mixture_same_family multivariate_normal negative_binomial normal one_hot_categorical pareto poisson
-        relaxed_bernoulli relaxed_categorical studentT transformed_distribution transforms uniform utils weibull
-        constraint_registry""",
-    "torch.nn.modules": """activation batchnorm channelshuffle container conv distance dropout flatten fold instancenorm
-        lazy linear loss module normalization padding pixelshuffle pooling rnn sparse transformer upsampling utils""",
-    "torch.nn.utils": """clip_grad convert_parameters init parametrizations parametrize prune rnn spectral_norm
-        weight_norm""",
-    "torch.optim": """adadelta adagrad adam adamax adamw asgd lbfgs lr_scheduler nadam optimizer radam rmsprop rprop sgd
-        sparse_adam swa_utils""",
-    "torch.utils.data": "dataloader dataset distributed sampler",
-    "torchvision.datasets": "cifar fakedata folder mnist vision",
-    "torchvision.models": "alexnet mobilenetv2 resnet squeezenet vgg",
-}
-_TORCH = {f"torch.{name}": f"mytorch.{name}" for name in _SAME} | _OTHER
-_TORCH |= {
-    full: _TORCH[package]
-    for package, names in _FILES.items()
-    for full in (f"{package}.{name}" for name in names.split())
-    if full not in _TORCH
-}
+from .dtypes import unsupported
+from .torch_paths import FILES, TORCH
 
 
 class UnsupportedImport(ImportError, NotImplementedError):
@@ -129,44 +30,69 @@ class UnsupportedImport(ImportError, NotImplementedError):
 
 def torch_module(name: str) -> ModuleType:
     """mytorch's module for a torch or torchvision module's name."""
-    module = _found(name)
-    for child in _children(name):  # `from torchvision.transforms import v2`
-        last = child.rpartition(".")[2]
-        if not hasattr(module, last):
-            setattr(module, last, torch_module(child))
-    package = name.rpartition(".")[0]
-    if package in _FILES:  # torch has some names in another file than mytorch
-        vars(module).setdefault("__getattr__", lambda wanted: _name_in(package, wanted))
-    return module
-
-
-def _name_in(package: str, wanted: str) -> Any:
-    names = vars(importlib.import_module(_TORCH[package]))
-    if wanted in names:
-        return names[wanted]
-    raise AttributeError(f"mytorch has no '{package}.{wanted}'; supported: docs/mytorch.md")
-
-
-def _found(name: str) -> ModuleType:
-    if name in _TORCH:
-        parent, _, last = _TORCH[name].rpartition(".")
+    if name in TORCH:
+        parent, _, last = TORCH[name].rpartition(".")
         if parent == "mytorch.backends":  # its parts are values, not files
             return getattr(importlib.import_module(parent), last)
-        return importlib.import_module(_TORCH[name])
+        return _open(importlib.import_module(TORCH[name]))
     if is_absent(name):
         return absent_module(name)
     raise UnsupportedImport(f"mytorch has no module '{name}'; supported: docs/mytorch.md", name=name)
 
 
+class _Package(ModuleType):
+    """A module of mytorch that scripts reach under torch's name."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """A function keeps its name when a file of that name is imported (torch.nn.utils.weight_norm), as in torch."""
+        if not (isinstance(value, ModuleType) and callable(getattr(self, name, None))):
+            super().__setattr__(name, value)
+
+
+def _open(module: ModuleType) -> ModuleType:
+    """Lets scripts go on from a module to those that torch has below it, without importing them one by one.
+
+    `torch.nn.modules.batchnorm._BatchNorm` works in torch after `import torch`. So every module that is reached gets a
+    __getattr__ that looks for a name in the module's own __getattr__, then among torch's modules, then in the package
+    (torch may define the name in another file than mytorch), and otherwise says that mytorch does not have it.
+    """
+    if type(module) is not ModuleType or not module.__name__.startswith("mytorch"):
+        return module
+    own = vars(module).get("__getattr__")
+    paths = sorted((path for path, answer in TORCH.items() if answer == module.__name__), key=len)
+
+    def look(name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(f"module '{paths[0]}' has no attribute '{name}'")
+        if own is not None:
+            try:
+                value = own(name)
+            except AttributeError:
+                pass
+            else:
+                return _open(value) if isinstance(value, ModuleType) else value
+        for path in paths:
+            if f"{path}.{name}" in TORCH or is_absent(f"{path}.{name}"):
+                return torch_module(f"{path}.{name}")
+        for package in (path.rpartition(".")[0] for path in paths):
+            names = vars(importlib.import_module(TORCH[package])) if own is None and package in FILES else {}
+            if name in names:
+                return names[name]
+        raise unsupported(f"{paths[0]}.{name}")
+
+    vars(module)["__getattr__"] = look
+    module.__class__ = _Package
+    for inner in list(vars(module).values()):
+        if isinstance(inner, ModuleType) and inner.__name__ in _ANSWERS:
+            _open(inner)
+    return module
+
+
+_ANSWERS = frozenset(TORCH.values())
+
+
 def is_torch(name: str) -> bool:
     return name.partition(".")[0] in ("torch", "torchvision")
-
-
-def _children(name: str) -> list[str]:
-    """Torch's modules directly below one; those of torch itself are found when they are asked for."""
-    if name == "torch":
-        return []
-    return [known for known in (*_TORCH, *ABSENT) if known.rpartition(".")[0] == name]
 
 
 class _Answer:

@@ -1,4 +1,7 @@
-"""torch.jit: scripting and tracing return the model unchanged, as compile does; no files are written."""
+"""torch.jit: scripting and tracing return the model unchanged, as compile does.
+
+save() writes the whole module as torch.save does, and load() reads such files, not those of torch.jit.
+"""
 
 from __future__ import annotations
 
@@ -47,6 +50,19 @@ def is_scripting() -> bool:
 
 def is_tracing() -> bool:
     return False
+
+
+def save(m: Any, f: Any, _extra_files: Any = None) -> None:
+    from .serialization import save
+
+    save(m, f)
+
+
+def load(f: Any, map_location: Any = None, _extra_files: Any = None, _restore_shapes: bool = False) -> Any:
+    """Trusts the file, as torch.load(..., weights_only=False) does."""
+    from .serialization import load
+
+    return load(f, map_location=map_location, weights_only=False)
 
 
 __getattr__ = names_in("torch.jit")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -325,4 +326,6 @@ globals().update({name: public(globals()[name]) for name in __all__ if name != "
 
 
 def __getattr__(name: str) -> Any:
+    if name in ("lu", "lu_factor", "lu_factor_ex", "lu_solve"):
+        return getattr(importlib.import_module("mytorch.lu"), name)
     raise unsupported(f"torch.linalg.{name}")

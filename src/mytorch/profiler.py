@@ -67,13 +67,14 @@ class profile:
 
     def __init__(
         self,
+        enabled: bool = True,  # torch.autograd.profiler.profile's
         *,
         activities: Any = None,
         schedule: Callable[[int], Any] | None = None,
         on_trace_ready: Callable[[profile], Any] | None = None,
         **others: Any,
     ):
-        self.on_trace_ready = on_trace_ready
+        self.enabled, self.on_trace_ready = enabled, on_trace_ready
         self.step_num = 0
         self._events: dict[str, Event] = {}
         self._open: list[list] = []  # [name, when it began, seconds of what was named inside]
@@ -94,10 +95,14 @@ class profile:
             self._open[-1][2] += seconds
 
     def start(self) -> None:
+        if not self.enabled:
+            return
         self._begin("profiled block")
         _active.append(self)
 
     def stop(self) -> None:
+        if not self.enabled:
+            return
         _active.remove(self)
         del self._open[1:]
         self._end("profiled block")

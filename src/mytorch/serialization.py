@@ -21,6 +21,8 @@ from mytorch.pickles import RefusedPickle, read_arrays
 from mytorch.tensor import Tensor
 from mytorch.torchwriter import write_zip
 
+from .absent import refuse_names
+
 __all__ = ["load", "load_numpy_lab", "save", "to_torch"]
 
 
@@ -108,3 +110,6 @@ def to_torch(obj: Any) -> Any:
     if isinstance(obj, list | tuple):
         return type(obj)(to_torch(value) for value in obj)
     return obj
+
+
+__getattr__ = refuse_names("torch.serialization")

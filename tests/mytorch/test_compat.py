@@ -2,12 +2,16 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import torch
 
 import mytorch
-from mytorch.compat import import_as_torch, run_script
+import replab.backends.torchvision_cpu  # noqa: F401
+from mytorch.compat import import_as_torch, run_script, torch_module
+
+import torchvision  # isort: skip
 
 SCRIPT = """
 import sys
@@ -271,6 +275,57 @@ def test_modules_below_modules_can_be_taken_by_name(tmp_path):
     import_as_torch(path)
 
 
+def public_modules(package):
+    """The names of the files below a package, without importing them."""
+    top = Path(package.__file__).parent
+    for file in top.rglob("*.py"):
+        parts = (package.__name__, *file.relative_to(top).with_suffix("").parts)
+        parts = parts[:-1] if parts[-1] == "__init__" else parts
+        if not any(part.startswith("_") for part in parts) and (file.parent / "__init__.py").exists():
+            yield ".".join(parts)
+
+
+@pytest.mark.parametrize("package", [torch, torchvision])
+def test_every_public_module_can_be_imported(package):
+    missing = []
+    for name in public_modules(package):
+        try:
+            torch_module(name)
+        except ImportError:
+            missing.append(name)
+    assert not missing
+
+
+@pytest.mark.parametrize("loader", [run_script, import_as_torch])
+def test_modules_below_modules_need_no_import(tmp_path, loader):
+    path = tmp_path / "script.py"
+    path.write_text(
+        "import torch, torchvision\n"
+        "values = [torch.nn.modules.batchnorm._BatchNorm, torch.nn.modules.utils._pair, torch._tensor.Tensor,\n"
+        "    torch.autograd.function.once_differentiable, torch.autograd.grad_mode.no_grad,\n"
+        "    torch.utils.data.dataloader.default_collate, torch.utils.hooks.RemovableHandle,\n"
+        "    torch.distributions.normal.Normal, torch.nn.attention.sdpa_kernel, torch.amp.grad_scaler.GradScaler,\n"
+        "    torch.nn.utils.parametrizations.weight_norm, torch.backends.mkldnn.is_available, torch.cuda.nvtx.mark,\n"
+        "    torchvision.transforms.v2.functional.resize, torchvision.models.densenet.densenet121]\n"
+        "import torch.nn.utils.weight_norm, torch.autograd.gradcheck\n"
+        "functions = [torch.nn.utils.weight_norm, torch.autograd.gradcheck]\n"
+    )
+    names = loader(str(path))
+    functions = names["functions"] if isinstance(names, dict) else names.functions
+    assert [function.__name__ for function in functions] == ["weight_norm", "gradcheck"]
+
+
+NOWHERE = "distributions serialization nn.utils.parametrizations nn.init cuda nn.modules.batchnorm backends linalg"
+
+
+@pytest.mark.parametrize("package", NOWHERE.split())
+def test_a_missing_name_of_any_package_is_named(tmp_path, package):
+    path = tmp_path / "script.py"
+    path.write_text(f"import torch\ntorch.{package}.nothing\n")
+    with pytest.raises(NotImplementedError, match=r"mytorch has no 'torch.*nothing'; supported: docs"):
+        run_script(str(path))
+
+
 def test_names_that_libraries_use_when_they_are_imported(tmp_path):
     """einops marks its functions for a compiler; others take types, trees and files of torch's by name."""
     path = tmp_path / "script.py"
@@ -304,3 +359,28 @@ def test_names_that_libraries_use_when_they_are_imported(tmp_path):
     path.write_text("from torch.optim.no_such_file import X\n")
     with pytest.raises(ImportError):
         run_script(str(path))
+
+
+def test_a_group_of_one_process(tmp_path):
+    path = tmp_path / "script.py"
+    path.write_text(
+        "import torch, torch.distributed as dist\n"
+        "from torch.nn.parallel import DistributedDataParallel as DDP\n"
+        "dist.init_process_group('gloo', rank=0, world_size=1)\n"
+        "model = DDP(torch.nn.Linear(2, 1))\n"
+        "loss = model(torch.ones(3, 2)).mean()\n"
+        "loss.backward()\n"
+        "total, rows = torch.ones(2), [torch.zeros(2)]\n"
+        "dist.all_reduce(total, op=dist.ReduceOp.SUM)\ndist.all_gather(rows, total)\ndist.barrier()\n"
+        "said = dist.get_rank(), dist.get_world_size(), dist.get_backend(), rows[0].tolist(), [*model.state_dict()]\n"
+        "dist.destroy_process_group()\n"
+        "said += (dist.is_initialized(),)\n"
+        "torch.jit.save(torch.jit.script(model.module), 'FILE')\n"
+        "again = torch.jit.load('FILE')(torch.ones(1, 2))\n"
+        "with torch.autograd.profiler.profile(use_cuda=False) as prof:\n    pass\n"
+        "table = prof.key_averages().table()\n".replace("FILE", str(tmp_path / "model.pt"))
+    )
+    names = run_script(str(path))
+    assert names["said"] == (0, 1, "gloo", [1.0, 1.0], ["module.weight", "module.bias"], False)
+    assert names["again"].shape == (1, 1)
+    assert "profiled block" in names["table"]

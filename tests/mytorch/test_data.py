@@ -226,3 +226,34 @@ def test_weighted_and_distributed_samplers():
     assert (len(both), both[1]) == (2, (2, "b"))
     assert data.StackDataset(x=[1], y=[2])[0] == {"x": 1, "y": 2}
     assert data.get_worker_info() is None
+
+
+@pytest.mark.parametrize(
+    "line",
+    """DataLoader(data, num_workers=-1)
+    DataLoader(data, timeout=-1)
+    DataLoader(data, prefetch_factor=2)
+    DataLoader(data, num_workers=1, prefetch_factor=-1)
+    DataLoader(data, persistent_workers=True)
+    DataLoader(data, multiprocessing_context="spawn")
+    DataLoader([], shuffle=True)
+    RandomSampler([])
+    RandomSampler(data, num_samples=0)
+    RandomSampler(data, replacement=3)
+    BatchSampler([1], 1, 3)""".splitlines(),
+)
+def test_settings_that_torch_refuses(line):
+    errors = []
+    for lib in (mytorch, torch):
+        names = {**vars(lib.utils.data), "data": lib.utils.data.TensorDataset(lib.arange(5.0))}
+        with pytest.raises((ValueError, TypeError)) as error:
+            eval(line.strip(), names)
+        errors.append((type(error.value), str(error.value)))
+    assert errors[0] == errors[1]
+
+
+def test_a_pass_over_a_loader_has_a_length():
+    for lib in (mytorch, torch):
+        loader = lib.utils.data.DataLoader(lib.utils.data.TensorDataset(lib.arange(5.0)), 2)
+        batches = iter(loader)
+        assert (len(batches), len(next(batches)), len(list(batches)), len(batches)) == (3, 1, 2, 3)

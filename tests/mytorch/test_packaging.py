@@ -31,6 +31,8 @@ def test_the_wheel_holds_every_file_and_works_alone(tmp_path):
     with zipfile.ZipFile(wheel) as archive:
         held = {name for name in archive.namelist() if name.endswith(".py")}
         (metadata,) = [name for name in archive.namelist() if name.endswith("METADATA")]
+        (license,) = [name for name in archive.namelist() if name.endswith("LICENSE")]
+        assert archive.read(license) == (ROOT / "LICENSE").read_bytes()
         needs = [line for line in archive.read(metadata).decode().splitlines() if line.startswith("Requires-Dist")]
         archive.extractall(tmp_path / "installed")
     sources = {str(path.relative_to(ROOT / "src")) for path in (ROOT / "src" / "mytorch").rglob("*.py")}

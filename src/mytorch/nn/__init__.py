@@ -9,9 +9,20 @@ from .modules import *  # noqa: F403
 from .modules import __all__ as _layers
 from .modules.numpy_lab import SimpleSoftmax, sigmoid  # not torch's: see docs/mytorch.md
 from .parallel import DataParallel
-from .parameter import Parameter
+from .parameter import Buffer, Parameter
 
-__all__ = [*_layers, "DataParallel", "Parameter", "SimpleSoftmax", "functional", "init", "parallel", "sigmoid", "utils"]
+__all__ = [
+    *_layers,
+    "Buffer",
+    "DataParallel",
+    "Parameter",
+    "SimpleSoftmax",
+    "functional",
+    "init",
+    "parallel",
+    "sigmoid",
+    "utils",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from mytorch import random
+from mytorch.absent import refuse_names
 from mytorch.tensor import Tensor
 
 
@@ -184,3 +185,6 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
 uniform, normal, constant, eye, dirac = uniform_, normal_, constant_, eye_, dirac_
 xavier_uniform, xavier_normal, orthogonal = xavier_uniform_, xavier_normal_, orthogonal_
 kaiming_uniform, kaiming_normal, sparse = kaiming_uniform_, kaiming_normal_, sparse_
+
+
+__getattr__ = refuse_names("torch.nn.init")

@@ -65,3 +65,11 @@ class UninitializedBuffer(Uninitialized, Tensor):
 
     def __init__(self, requires_grad: bool = False, device: Any = None, dtype: Any = None):
         super().__init__(np.empty(0, default() if dtype is None else to_numpy(dtype)), requires_grad=requires_grad)
+
+
+class Buffer(Tensor):
+    """Assigned to a module, it becomes one of its buffers, saved with it if persistent."""
+
+    def __init__(self, data: Any = None, *, persistent: bool = True):
+        super().__init__(np.empty(0, default()) if data is None else data._array)
+        self.persistent = persistent

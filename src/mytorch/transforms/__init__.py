@@ -6,6 +6,7 @@ from mytorch.absent import Absent
 from mytorch.dtypes import unsupported
 
 from . import functional
+from .augment import AutoAugment, AutoAugmentPolicy, RandAugment, TrivialAugmentWide
 from .basic import (
     CenterCrop,
     Compose,
@@ -13,6 +14,7 @@ from .basic import (
     FiveCrop,
     Grayscale,
     Lambda,
+    LinearTransformation,
     Normalize,
     Pad,
     PILToTensor,
@@ -24,48 +26,69 @@ from .basic import (
     ToPILImage,
     ToTensor,
 )
+from .batches import CutMix, MixUp
+from .chance import (
+    RandomAdjustSharpness,
+    RandomApply,
+    RandomAutocontrast,
+    RandomChoice,
+    RandomEqualize,
+    RandomGrayscale,
+    RandomHorizontalFlip,
+    RandomInvert,
+    RandomOrder,
+    RandomPerspective,
+    RandomPosterize,
+    RandomSolarize,
+    RandomVerticalFlip,
+)
 from .functional import InterpolationMode
 from .randomized import (
     ColorJitter,
     GaussianBlur,
     RandomAffine,
-    RandomApply,
-    RandomChoice,
     RandomCrop,
     RandomErasing,
-    RandomGrayscale,
-    RandomHorizontalFlip,
-    RandomInvert,
-    RandomOrder,
     RandomResizedCrop,
     RandomRotation,
-    RandomVerticalFlip,
 )
 
 __all__ = [
+    "AutoAugment",
+    "AutoAugmentPolicy",
     "CenterCrop",
     "ColorJitter",
     "Compose",
     "ConvertImageDtype",
+    "CutMix",
     "FiveCrop",
     "GaussianBlur",
     "Grayscale",
     "InterpolationMode",
     "Lambda",
+    "LinearTransformation",
+    "MixUp",
     "Normalize",
     "PILToTensor",
     "Pad",
+    "RandAugment",
+    "RandomAdjustSharpness",
     "RandomAffine",
     "RandomApply",
+    "RandomAutocontrast",
     "RandomChoice",
     "RandomCrop",
+    "RandomEqualize",
     "RandomErasing",
     "RandomGrayscale",
     "RandomHorizontalFlip",
     "RandomInvert",
     "RandomOrder",
+    "RandomPerspective",
+    "RandomPosterize",
     "RandomResizedCrop",
     "RandomRotation",
+    "RandomSolarize",
     "RandomVerticalFlip",
     "Resize",
     "Scale",
@@ -74,14 +97,12 @@ __all__ = [
     "ToImage",
     "ToPILImage",
     "ToTensor",
+    "TrivialAugmentWide",
     "functional",
 ]
 
 
-_ABSENT = (
-    *("AugMix", "AutoAugment", "AutoAugmentPolicy", "ElasticTransform", "LinearTransformation", "RandAugment"),
-    *("RandomAdjustSharpness", "RandomEqualize", "RandomPerspective", "TrivialAugmentWide"),
-)
+_ABSENT = ("AugMix", "ElasticTransform")
 
 
 def __getattr__(name: str) -> Any:

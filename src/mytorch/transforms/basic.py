@@ -182,6 +182,9 @@ class FiveCrop(Module):
     def forward(self, img: Any) -> tuple:
         return F.five_crop(img, self.size)
 
+    def __repr__(self) -> str:
+        return f"FiveCrop(size={self.size})"
+
 
 class TenCrop(Module):
     def __init__(self, size: Any, vertical_flip: bool = False):
@@ -190,3 +193,24 @@ class TenCrop(Module):
 
     def forward(self, img: Any) -> tuple:
         return F.ten_crop(img, self.size, self.vertical_flip)
+
+    def __repr__(self) -> str:
+        return f"TenCrop(size={self.size}, vertical_flip={self.vertical_flip})"
+
+
+class LinearTransformation(Module):
+    """(pixels - mean) · matrix, the image taken as one long row: for whitening."""
+
+    def __init__(self, transformation_matrix: Tensor, mean_vector: Tensor):
+        super().__init__()
+        rows, columns = transformation_matrix.shape
+        if rows != columns or tuple(mean_vector.shape) != (rows,):
+            raise ValueError(
+                "transformation_matrix should be square and mean_vector as long as its side. "
+                f"Got matrix {(rows, columns)} and mean {tuple(mean_vector.shape)}."
+            )
+        self.transformation_matrix, self.mean_vector = transformation_matrix, mean_vector
+
+    def forward(self, tensor: Tensor) -> Tensor:
+        flat = tensor.reshape(-1, self.mean_vector.shape[0]) - self.mean_vector
+        return (flat @ self.transformation_matrix).reshape(tensor.shape)

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from mytorch.absent import refuse_names
 from mytorch.dtypes import to_numpy
 from mytorch.tensor import Tensor
 
@@ -21,7 +22,9 @@ from .color import (  # noqa: F401  (they are part of this interface)
     adjust_gamma,
     adjust_hue,
     adjust_saturation,
+    adjust_sharpness,
     autocontrast,
+    equalize,
     invert,
     posterize,
     rgb_to_grayscale,
@@ -290,6 +293,26 @@ def affine(
     return like(img, moved(planes, matrix, mode_of(interpolation), fill_of(fill), (h, w)))
 
 
+@moves_pixels
+def perspective(
+    img: Any,
+    startpoints: Sequence[Sequence[float]],
+    endpoints: Sequence[Sequence[float]],
+    interpolation: Any = InterpolationMode.BILINEAR,
+    fill: Any = None,
+) -> Any:
+    """Seen from elsewhere: the four corners at startpoints, (x, y) each, go to endpoints."""
+    planes = planes_of(img)
+    rows, values = [], []  # eight equations for the map from new to old places; its ninth number is 1
+    for (x, y), (u, v) in zip(startpoints, endpoints):
+        rows += [[u, v, 1, 0, 0, 0, -x * u, -x * v], [0, 0, 0, u, v, 1, -y * u, -y * v]]
+        values += [x, y]
+    solved = np.linalg.lstsq(np.array(rows, float), np.array(values, float), rcond=None)[0]
+    matrix = np.append(solved.astype(np.float32), 1.0).astype(float).reshape(3, 3)
+    size = (planes.shape[-2], planes.shape[-1])
+    return like(img, moved(planes, matrix, mode_of(interpolation), fill_of(fill), size))
+
+
 def fill_of(fill: Any) -> float:
     return 0.0 if fill is None else float(fill[0] if isinstance(fill, (list, tuple)) else fill)
 
@@ -345,3 +368,6 @@ def pair(size: Any) -> tuple:
     if isinstance(size, (int, float)):
         return size, size
     return (size[0], size[0]) if len(size) == 1 else tuple(size)
+
+
+__getattr__ = refuse_names("torchvision.transforms.functional")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,27 @@ def planes_of(img: Any) -> np.ndarray:
 
 
 def like(img: Any, planes: np.ndarray) -> Any:
-    """Pixels (..., H, W) as an image of the same kind as img; a picture becomes an array (H, W) or (H, W, C)."""
+    """Pixels (..., H, W) as an image of the same kind as img: a tensor, an array (H, W) or (H, W, C), or Pillow's."""
     if isinstance(img, Tensor):
         return Tensor(np.ascontiguousarray(planes))
-    return np.ascontiguousarray(planes if planes.ndim == 2 else planes.transpose(1, 2, 0))
+    pixels = np.ascontiguousarray(planes if planes.ndim == 2 else planes.transpose(1, 2, 0))
+    return _pillow(img, pixels) if is_pillow(img) else pixels
+
+
+def is_pillow(img: Any) -> bool:
+    pillow = sys.modules.get("PIL.Image")  # whoever has such an image has imported it
+    return pillow is not None and isinstance(img, pillow.Image)
+
+
+def _pillow(img: Any, pixels: np.ndarray) -> Any:
+    """The same mode as img (palette and all), unless the number of channels has changed."""
+    from PIL import Image
+
+    channels = 1 if pixels.ndim == 2 else pixels.shape[2]
+    if img.mode == "1" or channels != len(img.getbands()):
+        made = Image.fromarray(pixels[..., 0] if pixels.ndim == 3 and channels == 1 else pixels)
+        return made.convert("1") if img.mode == "1" and channels == 1 else made
+    made = Image.frombytes(img.mode, pixels.shape[1::-1], pixels.tobytes())
+    if img.mode == "P":
+        made.putpalette(img.getpalette())
+    return made

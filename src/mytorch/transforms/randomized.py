@@ -1,9 +1,9 @@
-"""Transforms that draw anew for every image, from mytorch's random numbers."""
+"""Transforms that draw their amounts anew for every image, from mytorch's random numbers."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from mytorch.nn.modules.module import Module
@@ -11,87 +11,8 @@ from mytorch.random import numpy_generator
 from mytorch.tensor import Tensor
 
 from . import functional as F
+from .chance import between, chance
 from .functional import InterpolationMode
-
-
-def _chance(p: float) -> bool:
-    return bool(numpy_generator().random() < p)
-
-
-def _between(low: float, high: float) -> float:
-    return float(numpy_generator().uniform(low, high))
-
-
-class _Maybe(Module):
-    """Changes the image with probability p."""
-
-    def __init__(self, p: float = 0.5):
-        super().__init__()
-        self.p = p
-
-    def change(self, img: Any) -> Any:
-        raise NotImplementedError
-
-    def forward(self, img: Any) -> Any:
-        return self.change(img) if _chance(self.p) else img
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}(p={self.p})"
-
-
-class RandomHorizontalFlip(_Maybe):
-    def change(self, img: Any) -> Any:
-        return F.hflip(img)
-
-
-class RandomVerticalFlip(_Maybe):
-    def change(self, img: Any) -> Any:
-        return F.vflip(img)
-
-
-class RandomInvert(_Maybe):
-    def change(self, img: Any) -> Any:
-        return F.invert(img)
-
-
-class RandomGrayscale(_Maybe):
-    def __init__(self, p: float = 0.1):
-        super().__init__(p)
-
-    def change(self, img: Any) -> Any:
-        return F.rgb_to_grayscale(img, F.get_image_num_channels(img))
-
-
-class RandomApply(_Maybe):
-    """Several transforms together, or none of them."""
-
-    def __init__(self, transforms: Sequence[Callable], p: float = 0.5):
-        super().__init__(p)
-        self.transforms = transforms
-
-    def change(self, img: Any) -> Any:
-        for transform in self.transforms:
-            img = transform(img)
-        return img
-
-
-class RandomChoice:
-    def __init__(self, transforms: Sequence[Callable], p: Sequence[float] | None = None):
-        self.transforms, self.p = transforms, p
-
-    def __call__(self, *args: Any) -> Any:
-        shares = None if self.p is None else [share / sum(self.p) for share in self.p]
-        return self.transforms[int(numpy_generator().choice(len(self.transforms), p=shares))](*args)
-
-
-class RandomOrder:
-    def __init__(self, transforms: Sequence[Callable]):
-        self.transforms = transforms
-
-    def __call__(self, img: Any) -> Any:
-        for place in numpy_generator().permutation(len(self.transforms)):
-            img = self.transforms[place](img)
-        return img
 
 
 class RandomCrop(Module):
@@ -152,8 +73,8 @@ class RandomResizedCrop(Module):
     def forward(self, img: Any) -> Any:
         h, w = F.planes_of(img).shape[-2:]
         for _ in range(10):
-            area = h * w * _between(*self.scale)
-            shape = math.exp(_between(math.log(self.ratio[0]), math.log(self.ratio[1])))
+            area = h * w * between(*self.scale)
+            shape = math.exp(between(math.log(self.ratio[0]), math.log(self.ratio[1])))
             width, height = round(math.sqrt(area * shape)), round(math.sqrt(area / shape))
             if 0 < width <= w and 0 < height <= h:
                 top, left = numpy_generator().integers(0, (h - height + 1, w - width + 1))
@@ -163,6 +84,18 @@ class RandomResizedCrop(Module):
             top, left = (h - height) // 2, (w - width) // 2
         part = (int(top), int(left), height, width)
         return F.resized_crop(img, *part, self.size, self.interpolation, self.antialias)
+
+    def __repr__(self) -> str:
+        scale, ratio = (tuple(round(each, 4) for each in limits) for limits in (self.scale, self.ratio))
+        how = F.mode_of(self.interpolation)
+        return (
+            f"RandomResizedCrop(size={self.size}, scale={scale}, ratio={ratio}, interpolation={how}, "
+            f"antialias={self.antialias})"
+        )
+
+
+def _either_way(limit: Any) -> list[float]:
+    return [-float(limit), float(limit)] if isinstance(limit, (int, float)) else [float(each) for each in limit]
 
 
 class RandomRotation(Module):
@@ -177,12 +110,20 @@ class RandomRotation(Module):
         fill: Any = 0,
     ):
         super().__init__()
-        self.degrees = (-degrees, degrees) if isinstance(degrees, (int, float)) else tuple(degrees)
+        self.degrees = _either_way(degrees)
         self.interpolation, self.expand, self.center, self.fill = interpolation, expand, center, fill
 
     def forward(self, img: Any) -> Any:
-        angle = _between(*self.degrees)
+        angle = between(*self.degrees)
         return F.rotate(img, angle, self.interpolation, self.expand, self.center, self.fill)
+
+    def __repr__(self) -> str:
+        center = "" if self.center is None else f", center={self.center}"
+        how = F.mode_of(self.interpolation)
+        return (
+            f"RandomRotation(degrees={self.degrees}, interpolation={how}, expand={self.expand}{center}, "
+            f"fill={self.fill})"
+        )
 
 
 class RandomAffine(Module):
@@ -197,21 +138,29 @@ class RandomAffine(Module):
         center: Any = None,
     ):
         super().__init__()
-        self.degrees = (-degrees, degrees) if isinstance(degrees, (int, float)) else tuple(degrees)
+        self.degrees = _either_way(degrees)
         self.translate, self.scale = translate, scale
-        self.shear = (-shear, shear) if isinstance(shear, (int, float)) else shear
+        self.shear = None if shear is None else _either_way(shear)
         self.interpolation, self.fill, self.center = interpolation, fill, center
 
     def forward(self, img: Any) -> Any:
         h, w = F.planes_of(img).shape[-2:]
-        angle = _between(*self.degrees)
+        angle = between(*self.degrees)
         reach = (0.0, 0.0) if self.translate is None else (self.translate[0] * w, self.translate[1] * h)
-        shift = [round(_between(-each, each)) for each in reach]
-        scale = 1.0 if self.scale is None else _between(*self.scale)
+        shift = [round(between(-each, each)) for each in reach]
+        scale = 1.0 if self.scale is None else between(*self.scale)
         slant = [0.0, 0.0]
         if self.shear is not None:
-            slant = [_between(self.shear[0], self.shear[1]), _between(*self.shear[2:4]) if self.shear[2:] else 0.0]
+            slant = [between(self.shear[0], self.shear[1]), between(*self.shear[2:4]) if self.shear[2:] else 0.0]
         return F.affine(img, angle, shift, scale, slant, self.interpolation, self.fill, self.center)
+
+    def __repr__(self) -> str:
+        shown = {name: getattr(self, name) for name in ("translate", "scale", "shear")}
+        if self.interpolation != InterpolationMode.NEAREST:
+            shown["interpolation"] = F.mode_of(self.interpolation)
+        shown |= {"fill": self.fill or None, "center": self.center}
+        parts = "".join(f", {name}={value}" for name, value in shown.items() if value is not None)
+        return f"RandomAffine(degrees={self.degrees}{parts})"
 
 
 class ColorJitter(Module):
@@ -219,28 +168,32 @@ class ColorJitter(Module):
 
     def __init__(self, brightness: Any = 0, contrast: Any = 0, saturation: Any = 0, hue: Any = 0):
         super().__init__()
-        self.brightness, self.contrast, self.saturation = brightness, contrast, saturation
-        self.hue = hue
+        self.brightness, self.contrast = self._range(brightness, 1), self._range(contrast, 1)
+        self.saturation, self.hue = self._range(saturation, 1), self._range(hue, 0)
 
     @staticmethod
     def _range(value: Any, middle: float) -> tuple[float, float] | None:
         if isinstance(value, (int, float)):
-            low = middle - value
-            return None if value == 0 else (max(low, 0.0) if middle == 1 else low, middle + value)
+            low = float(middle - value)
+            return None if value == 0 else (max(low, 0.0) if middle == 1 else low, float(middle + value))
         return float(value[0]), float(value[1])
 
     def forward(self, img: Any) -> Any:
         changes = (
-            (F.adjust_brightness, self._range(self.brightness, 1)),
-            (F.adjust_contrast, self._range(self.contrast, 1)),
-            (F.adjust_saturation, self._range(self.saturation, 1)),
-            (F.adjust_hue, self._range(self.hue, 0)),
+            (F.adjust_brightness, self.brightness),
+            (F.adjust_contrast, self.contrast),
+            (F.adjust_saturation, self.saturation),
+            (F.adjust_hue, self.hue),
         )
         for place in numpy_generator().permutation(len(changes)):
             change, limits = changes[place]
             if limits is not None:
-                img = change(img, _between(*limits))
+                img = change(img, between(*limits))
         return img
+
+    def __repr__(self) -> str:
+        parts = (f"{name}={getattr(self, name)}" for name in ("brightness", "contrast", "saturation", "hue"))
+        return f"ColorJitter({', '.join(parts)})"
 
 
 class GaussianBlur(Module):
@@ -250,7 +203,10 @@ class GaussianBlur(Module):
         self.sigma = (sigma, sigma) if isinstance(sigma, (int, float)) else tuple(sigma)
 
     def forward(self, img: Any) -> Any:
-        return F.gaussian_blur(img, self.kernel_size, _between(*self.sigma))
+        return F.gaussian_blur(img, self.kernel_size, between(*self.sigma))
+
+    def __repr__(self) -> str:
+        return f"GaussianBlur(kernel_size={self.kernel_size}, sigma={self.sigma})"
 
 
 class RandomErasing(Module):
@@ -268,12 +224,12 @@ class RandomErasing(Module):
         self.p, self.scale, self.ratio, self.value, self.inplace = p, scale, ratio, value, inplace
 
     def forward(self, img: Tensor) -> Tensor:
-        if not _chance(self.p):
+        if not chance(self.p):
             return img
         h, w = img._array.shape[-2:]
         for _ in range(10):
-            area = h * w * _between(*self.scale)
-            shape = math.exp(_between(math.log(self.ratio[0]), math.log(self.ratio[1])))
+            area = h * w * between(*self.scale)
+            shape = math.exp(between(math.log(self.ratio[0]), math.log(self.ratio[1])))
             height, width = round(math.sqrt(area * shape)), round(math.sqrt(area / shape))
             if height < h and width < w:
                 top, left = (int(n) for n in numpy_generator().integers(0, (h - height + 1, w - width + 1)))
@@ -282,3 +238,7 @@ class RandomErasing(Module):
                     value = numpy_generator().standard_normal((*img._array.shape[:-2], height, width))
                 return F.erase(img, top, left, height, width, value, self.inplace)
         return img
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{name}={getattr(self, name)}" for name in ("p", "scale", "ratio", "value", "inplace"))
+        return f"RandomErasing({shown})"

@@ -87,11 +87,17 @@ def _as_type(values: np.ndarray, kind: np.dtype) -> np.ndarray:
 
 
 def moved(planes: np.ndarray, matrix: np.ndarray, mode: str, fill: float, size: tuple[int, int]) -> np.ndarray:
-    """New pixel (x, y) takes the old one at matrix · (x + ½, y + ½, 1); outside the image lies `fill`."""
+    """New pixel (x, y) takes the old one at matrix · (x + ½, y + ½, 1); outside the image lies `fill`.
+
+    A third row of the matrix is a perspective: what it gives divides the place.
+    """
     height, width = planes.shape[-2:]
     y, x = np.mgrid[: size[0], : size[1]] + 0.5
     old_x = matrix[0, 0] * x + matrix[0, 1] * y + matrix[0, 2]
     old_y = matrix[1, 0] * x + matrix[1, 1] * y + matrix[1, 2]
+    if len(matrix) == 3:
+        away = matrix[2, 0] * x + matrix[2, 1] * y + matrix[2, 2]
+        old_x, old_y = old_x / away, old_y / away
     if mode == "nearest":
         column, row = np.floor(old_x).astype(int), np.floor(old_y).astype(int)
         inside = (column >= 0) & (column < width) & (row >= 0) & (row < height)

@@ -50,3 +50,20 @@ def test_containers_behave_as_lists_and_dicts():
         assert values[0].requires_grad
         assert [name for name, _ in values.named_parameters()] == ["0", "1", "2"]
         assert list(nn.Sequential(OrderedDict(first=a, second=b)).state_dict()) == []
+
+
+def test_sequences_are_added_and_repeated():
+    rows = []
+    for lib in (mytorch, torch):
+        nn = lib.nn
+        first, second = nn.Sequential(nn.ReLU(), nn.Linear(2, 2)), nn.Sequential(nn.Tanh())
+        both, twice = first + second, 2 * first
+        row = [repr(both), both[1] is first[1], len(twice), twice[3] is first[1]]
+        for wrong in (lambda a: a + "x", lambda a: a * 0, lambda a: a * 1.5):
+            with pytest.raises((ValueError, TypeError)) as error:
+                wrong(first)
+            row.append((type(error.value), str(error.value).replace("mytorch", "torch")))
+        first += second
+        first *= 2
+        rows.append([*row, repr(first)])
+    assert rows[0] == rows[1]

@@ -98,3 +98,34 @@ def test_a_backward_hook_sees_the_memory_of_the_layer_before(lib):
     second.register_forward_hook(lambda module, args, out: seen.append(args[0].data_ptr()))
     second(first(lib.ones(1, 2))).sum().backward()
     assert seen[0] == seen[1]
+
+
+def test_buffers_versions_and_layers_without_values():
+    rows = []
+    for lib in (mytorch, torch):
+
+        class Held(lib.nn.Module):
+            def __init__(self, lib=lib):
+                super().__init__()
+                self.kept = lib.nn.Buffer(lib.ones(2))
+                self.dropped = lib.nn.Buffer(lib.ones(1), persistent=False)
+                self.norm = lib.nn.Sequential(lib.nn.BatchNorm1d(2))
+
+        held = Held()
+        state = held.state_dict()
+        row = [list(state), [name for name, _ in held.named_buffers()], dict(state._metadata)]
+        held.kept = lib.zeros(2)
+        row.append(held.state_dict()["kept"].tolist())
+        del state["norm.0.num_batches_tracked"]
+        with pytest.raises(RuntimeError, match="num_batches_tracked"):
+            held.load_state_dict(state)
+        held.load_state_dict(dict(state))  # without versions it counts as old
+        row.append(list(lib.nn.utils.skip_init(lib.nn.Linear, 2, 3).to_empty(device="cpu").weight.shape))
+        rows.append(row)
+    assert rows[0] == rows[1]
+
+
+def test_versions_are_saved_for_torch_and_read_from_it(tmp_path):
+    for a, b in ((mytorch, torch), (torch, mytorch)):
+        a.save(a.nn.BatchNorm1d(2).state_dict(), tmp_path / "x.pt")
+        assert dict(b.load(tmp_path / "x.pt")._metadata) == {"": {"version": 2}}

@@ -8,15 +8,20 @@ from PIL import Image
 import mytorch
 import replab.backends.torchvision_cpu  # noqa: F401
 from mytorch import transforms
+from mytorch.transforms import augment
 from mytorch.transforms import functional as F
 
 import torchvision.transforms  # isort: skip
 import torchvision.transforms.functional as TF  # isort: skip
+from torchvision.transforms import v2  # isort: skip
+
+InterpolationMode = torchvision.transforms.InterpolationMode
 
 PICTURE = np.random.default_rng(0).integers(0, 256, (28, 31, 3)).astype(np.uint8)
 BYTES = PICTURE.transpose(2, 0, 1).copy()
 KINDS = {
     "picture": (PICTURE, Image.fromarray(PICTURE)),
+    "Pillow": (Image.fromarray(PICTURE), Image.fromarray(PICTURE)),
     "bytes": (mytorch.from_numpy(BYTES), torch.from_numpy(BYTES)),
     "floats": (mytorch.from_numpy(BYTES).float() / 255, torch.from_numpy(BYTES).float() / 255),
 }
@@ -24,7 +29,9 @@ KINDS = {
 
 def compare(name, kind, *args, off_by=0.0, **kwargs):
     ours, theirs = KINDS[kind]
-    a, b = np.asarray(getattr(F, name)(ours, *args, **kwargs)), np.asarray(getattr(TF, name)(theirs, *args, **kwargs))
+    made = getattr(F, name)(ours, *args, **kwargs)
+    assert isinstance(made, Image.Image if kind == "Pillow" else type(ours))
+    a, b = np.asarray(made), np.asarray(getattr(TF, name)(theirs, *args, **kwargs))
     assert a.shape == b.shape
     assert a.dtype == b.dtype
     worst = np.abs(a.astype(float) - b.astype(float)).max()
@@ -72,12 +79,36 @@ def test_pixels_are_moved_and_changed_alike(kind, name, args, kwargs):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("factor", [0.6, 1.4])
+@pytest.mark.parametrize("factor", [0.0, 0.6, 1.4, 1.9])
 def test_colours(kind, factor):
-    for name in ("adjust_brightness", "adjust_contrast", "adjust_saturation", "adjust_gamma"):
-        compare(name, kind, factor, off_by=1)  # Pillow and torch round in different places
-    if kind != "picture":  # Pillow turns hues in steps of 1/256
-        compare("adjust_hue", kind, factor - 1, off_by=1)
+    for name in ("adjust_brightness", "adjust_contrast", "adjust_saturation", "adjust_gamma", "adjust_sharpness"):
+        compare(name, kind, factor)
+    compare("adjust_hue", kind, factor / 4 - 0.2, off_by=int(kind == "bytes"))
+
+
+@pytest.mark.parametrize("kind", ["picture", "Pillow", "bytes"])
+def test_bytes_by_their_values(kind):
+    compare("equalize", kind)
+    compare("posterize", kind, 3)
+    compare("solarize", kind, 100.0)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_perspective(kind):
+    # no new pixel falls between two old ones, where the last digit decides
+    corners = [[0, 0], [30, 0], [30, 27], [0, 27]], [[4, 5], [30, 4], [25, 23], [4, 25]]
+    compare("perspective", kind, *corners, InterpolationMode.NEAREST)
+    if kind in ("picture", "Pillow"):  # of tensors, torchvision mixes the border with 0
+        compare("perspective", kind, *corners, off_by=1)
+
+
+@pytest.mark.parametrize("mode", ["1", "L", "P", "RGB", "RGBA", "CMYK", "F", "I"])
+def test_a_pillow_image_keeps_its_mode(mode):
+    image = Image.fromarray(PICTURE).convert(mode)
+    for name, args in (("hflip", ()), ("crop", (2, 3, 10, 12)), ("pad", (2,))):
+        ours, theirs = getattr(F, name)(image, *args), getattr(TF, name)(image, *args)
+        assert (ours.mode, ours.size, ours.getpalette()) == (theirs.mode, theirs.size, theirs.getpalette())
+        np.testing.assert_array_equal(np.asarray(ours), np.asarray(theirs))
 
 
 def test_tensors_and_back():
@@ -94,7 +125,7 @@ def test_tensors_and_back():
 
 def test_random_transforms_keep_shape_type_and_range():
     size = (16, 16)
-    chain = [
+    chain: list = [
         transforms.RandomResizedCrop(20),
         transforms.RandomCrop(size, padding=2, padding_mode="reflect"),
         transforms.RandomRotation(15),
@@ -103,6 +134,9 @@ def test_random_transforms_keep_shape_type_and_range():
         transforms.RandomVerticalFlip(),
         transforms.ColorJitter(0.4, 0.4, 0.4, 0.1),
         transforms.RandomGrayscale(0.5),
+        transforms.RandomPerspective(),
+        transforms.RandomAdjustSharpness(1.5),
+        transforms.RandomAutocontrast(),
         transforms.GaussianBlur(3),
         transforms.RandomApply([transforms.RandomInvert(1.0)], p=0.5),
         transforms.RandomChoice([transforms.RandomVerticalFlip(1.0), transforms.RandomHorizontalFlip(1.0)]),
@@ -113,7 +147,7 @@ def test_random_transforms_keep_shape_type_and_range():
         for seed in range(4):
             mytorch.manual_seed(seed)
             out = np.asarray(transforms.Compose(chain)(first))
-            assert out.shape == ((16, 16, 3) if kind == "picture" else (3, 16, 16))
+            assert out.shape == ((16, 16, 3) if kind in ("picture", "Pillow") else (3, 16, 16))
             assert out.dtype == np.asarray(first).dtype
             assert out.min() >= 0
             assert out.max() <= (1 + 1e-6 if kind == "floats" else 255)
@@ -121,17 +155,62 @@ def test_random_transforms_keep_shape_type_and_range():
     assert (erased.numpy() == 0).mean() > (KINDS["floats"][0].numpy() == 0).mean()
 
 
-def test_they_print_as_torchvisions():
-    for name, args in (
-        ("Resize", (32,)),
-        ("CenterCrop", (5,)),
-        ("ToTensor", ()),
-        ("Normalize", ((0.5,), (0.5,))),
-        ("RandomHorizontalFlip", ()),
-        ("Pad", (2,)),
-        ("Grayscale", ()),
-    ):
-        assert repr(getattr(transforms, name)(*args)) == repr(getattr(torchvision.transforms, name)(*args))
+@pytest.mark.parametrize(
+    "line",
+    """Resize(32)|CenterCrop(5)|ToTensor()|Normalize((0.5,), (0.5,))|RandomHorizontalFlip()|Pad(2)|Grayscale()
+    FiveCrop(3)|ColorJitter(0.4, 0.1, 0, 0.2)|ColorJitter(1.5, (1, 2))|GaussianBlur(3)|RandomErasing(0.1)
+    RandomRotation(10)|TenCrop(3)|RandomRotation((1, 3), fill=(1, 2, 3), center=(1, 2))
+    RandomAffine(10, (0.1, 0.2))|RandomResizedCrop(8)|RandomEqualize()
+    RandomAffine(10, (0.1, 0.2), (0.5, 1), 5, fill=3)|RandomChoice([ToTensor()])|RandAugment()
+    RandomOrder([ToTensor()])|RandomApply([ToTensor(), RandomCrop(3)])|RandomSolarize(128)
+    RandomPosterize(2, p=1)|RandomAdjustSharpness(2)|RandomPerspective()|RandomAutocontrast(0.2)|AutoAugment()
+    TrivialAugmentWide()""".replace("\n", "|").split("|"),
+)
+def test_they_print_as_torchvisions(line):
+    ours, theirs = (eval(line.strip(), vars(lib)) for lib in (transforms, torchvision.transforms))
+    assert repr(ours) == repr(theirs)
+
+
+@pytest.mark.parametrize("kind", ["picture", "Pillow", "bytes"])
+def test_named_changes_of_every_magnitude(kind):
+    image, theirs = KINDS[kind]
+    apply, autoaugment = torchvision.transforms.autoaugment._apply_op, torchvision.transforms
+    spaces = [
+        (transforms.RandAugment()._space(image, 31), autoaugment.RandAugment()._augmentation_space(31, (28, 31))),
+        (transforms.TrivialAugmentWide()._space(image, 31), autoaugment.TrivialAugmentWide()._augmentation_space(31)),
+    ]
+    for ours, expected in spaces:
+        assert list(ours) == list(expected)
+        for name, (magnitudes, signed) in ours.items():
+            assert signed == expected[name][1]
+            np.testing.assert_allclose(magnitudes, np.atleast_1d(expected[name][0]), rtol=1e-5, atol=1e-6)
+            for magnitude in magnitudes[:: 1 if name in ("Solarize", "Posterize") else 7]:
+                made = augment._CHANGES[name](image, float(magnitude), InterpolationMode.NEAREST, None)
+                wanted = apply(theirs, name, float(magnitude), InterpolationMode.NEAREST, None)
+                differ = np.asarray(made) != np.asarray(wanted)
+                assert differ.mean() < 0.04, (name, magnitude)  # a row that falls between two may take either
+
+
+def test_auto_augments_policies():
+    for policy in transforms.AutoAugmentPolicy:
+        made = transforms.AutoAugment(policy)
+        theirs = torchvision.transforms.AutoAugmentPolicy(policy.value)
+        for ours, expected in zip(made.policies, torchvision.transforms.AutoAugment(theirs).policies, strict=True):
+            words = [[name, f"{p:g}"] + ([] if level is None else [str(level)]) for name, p, level in expected]
+            assert ours == words
+        for seed in range(10):
+            mytorch.manual_seed(seed)
+            assert made(KINDS["bytes"][0]).shape == BYTES.shape
+
+
+def test_linear_transformation():
+    matrix, mean = np.random.default_rng(3).normal(size=(12, 12)), np.arange(12.0)
+    image = np.random.default_rng(4).normal(size=(3, 2, 2))
+    ours, theirs = (
+        lib.LinearTransformation(make(matrix), make(mean))(make(image)).numpy()
+        for lib, make in ((transforms, mytorch.from_numpy), (torchvision.transforms, torch.from_numpy))
+    )
+    np.testing.assert_allclose(ours, theirs)
 
 
 @pytest.mark.parametrize(
@@ -186,3 +265,19 @@ def test_normalize_takes_tensors_and_crops_can_be_shared():
     assert mytorch.equal(*both)
     top, left, height, width = transforms.RandomCrop.get_params(image, (4, 5))
     assert F.crop(image, top, left, height, width).shape == (3, 4, 5)
+
+
+@pytest.mark.parametrize("name", ["MixUp", "CutMix"])
+def test_batches_are_mixed_with_their_labels(name):
+    """The drawn numbers differ from torchvision's; its rule is that labels mix as pixels do."""
+    images, labels = mytorch.arange(3.0).reshape(3, 1, 1, 1).expand(3, 2, 8, 10), mytorch.tensor([0, 1, 2])
+    for seed in range(5):
+        mytorch.manual_seed(seed)
+        mixed, shares = getattr(transforms, name)(alpha=1.0, num_classes=3)(images, labels)
+        assert mixed.shape == images.shape
+        np.testing.assert_allclose(shares.sum(1).numpy(), 1.0, rtol=1e-6)
+        expected = (shares * mytorch.arange(3.0)).sum(1)  # the pixels of an image are its label
+        np.testing.assert_allclose(mixed.mean((1, 2, 3)).numpy(), expected.numpy(), rtol=1e-5)
+    for kind, batch in ((transforms, (images, labels)), (v2, (torch.ones(3, 2, 8, 10), torch.arange(3)))):
+        with pytest.raises(ValueError, match="num_classes"):
+            getattr(kind, name)()(*batch)

@@ -3,6 +3,7 @@
 # ruff: noqa: F403
 from . import (
     activation,
+    adaptive,
     attention,
     container,
     conv,
@@ -22,6 +23,7 @@ from . import (
     transformer,
 )
 from .activation import *
+from .adaptive import *
 from .attention import *
 from .container import *
 from .conv import *
@@ -42,7 +44,7 @@ from .shape import *
 from .transformer import *
 
 _FILES = (
-    *(activation, attention, container, conv, distance, dropout, embedding, lazy, linear, loss, margin),
+    *(activation, adaptive, attention, container, conv, distance, dropout, embedding, lazy, linear, loss, margin),
     *(normalization, padding, pooling, rnn, rnn_cell, shape, transformer),
 )
 __all__ = ["Module", *(name for file in _FILES for name in file.__all__)]

@@ -100,6 +100,31 @@ class Sequential(_ModuleSequence):
             return type(self)(OrderedDict(list(self._modules.items())[index]))
         return super().__getitem__(index)
 
+    def __add__(self, other: Any) -> Sequential:
+        return Sequential(*self, *self._modules_of(other))
+
+    def __iadd__(self, other: Any) -> Sequential:
+        return self.extend(self._modules_of(other))
+
+    @staticmethod
+    def _modules_of(other: Any) -> list:
+        if not isinstance(other, Sequential):
+            raise ValueError(f"add operator supports only objects of Sequential class, but {type(other)} is given.")
+        return list(other)
+
+    def __mul__(self, times: int) -> Sequential:
+        """The same modules again: their weights are shared."""
+        if not isinstance(times, int):
+            raise TypeError(f"unsupported operand type(s) for *: {type(self)} and {type(times)}")
+        if times <= 0:
+            raise ValueError(f"Non-positive multiplication factor {times} for {type(self)}")
+        return Sequential(*list(self) * times)
+
+    __rmul__ = __mul__
+
+    def __imul__(self, times: int) -> Sequential:
+        return self.extend(list(self * times)[len(self) :])
+
 
 class ModuleList(_ModuleSequence):
     """A list of modules whose parameters are found."""

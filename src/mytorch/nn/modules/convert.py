@@ -101,6 +101,11 @@ class Conversion:
         self._cast(dtypes.float64)
         return self
 
+    def to_empty(self: Self, *, device: Any, recurse: bool = True) -> Self:
+        """As it is: nothing is promised about the values."""
+        dtypes.require_cpu(device)
+        return self
+
     def cpu(self: Self) -> Self:
         return self
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from mytorch.nn.parameter import Parameter
+from mytorch.nn.parameter import Buffer, Parameter
 from mytorch.tensor import Tensor
 
 from .backward_hook import BackwardHooks
@@ -153,6 +153,9 @@ class Module(Traversal, State, Conversion):
                     f"cannot assign '{_typename(value)}' as child module '{name}' (torch.nn.Module or None expected)"
                 )
             self._modules[name] = None
+        elif isinstance(value, Buffer):
+            self._forget(name, "_buffers")
+            self.register_buffer(name, value, value.persistent)
         elif name in tables.get("_buffers", ()):
             if value is not None and not isinstance(value, Tensor):
                 raise TypeError(

@@ -33,6 +33,7 @@ class _NormBase(Module):
     """Parameters and running statistics, one of each per channel."""
 
     ranks: tuple[int, ...]
+    _version = 2  # 1 had no num_batches_tracked
 
     def __init__(
         self,
@@ -59,6 +60,12 @@ class _NormBase(Module):
         self.register_buffer("running_mean", zeros(shape, dtype=dtype) if kept else None)
         self.register_buffer("running_var", ones(shape, dtype=dtype) if kept else None)
         self.register_buffer("num_batches_tracked", Tensor(np.array(0, np.int64)) if kept else None)
+
+    def _load_from_state_dict(self, state_dict: dict, prefix: str, local_metadata: dict, *others: Any) -> None:
+        key = f"{prefix}num_batches_tracked"
+        if self.track_running_stats and (local_metadata.get("version") or 1) < 2 and key not in state_dict:
+            state_dict[key] = Tensor(np.array(0, np.int64))
+        super()._load_from_state_dict(state_dict, prefix, local_metadata, *others)
 
     def reset_running_stats(self) -> None:
         if self.track_running_stats:

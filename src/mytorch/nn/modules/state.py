@@ -45,7 +45,13 @@ class State:
         """Dotted name → tensor, sharing memory with the module (detached unless keep_vars)."""
         if args:  # an older spelling, by position
             destination, prefix, keep_vars = (*args, *(destination, prefix, keep_vars)[len(args) :])  # type: ignore[misc]
-        state: Any = OrderedDict() if destination is None else destination
+        state: Any = destination
+        if state is None:
+            state = OrderedDict()
+            state._metadata = OrderedDict()
+        version = {"version": self._version}
+        if hasattr(state, "_metadata"):
+            state._metadata[prefix[:-1]] = version
         for hook in self._hooks_of("state_dict_pre"):
             hook(self, prefix, keep_vars)
         self._save_to_state_dict(state, prefix, keep_vars)
@@ -53,7 +59,7 @@ class State:
             if module is not None:
                 module.state_dict(destination=state, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
         for hook in self._hooks_of("state_dict"):
-            changed = hook(self, state, prefix, {"version": self._version})
+            changed = hook(self, state, prefix, version)
             state = state if changed is None else changed
         return state
 
@@ -86,7 +92,8 @@ class State:
         missing: list[str] = []
         unexpected: list[str] = []
         errors: list[str] = []
-        self._load(dict(state_dict), "", assign, missing, unexpected, errors)
+        versions = getattr(state_dict, "_metadata", {})
+        self._load(dict(state_dict), "", versions, assign, missing, unexpected, errors)
         if strict:
             for keys, word in ((unexpected, "Unexpected"), (missing, "Missing")):
                 if keys:
@@ -97,8 +104,17 @@ class State:
             raise RuntimeError(f"Error(s) in loading state_dict for {type(self).__name__}:\n\t{listed}")
         return _IncompatibleKeys(missing, unexpected)
 
-    def _load(self, state: dict, prefix: str, assign: bool, missing: list, unexpected: list, errors: list) -> None:
-        metadata = {"version": self._version, "assign_to_params_buffers": assign}
+    def _load(
+        self,
+        state: dict,
+        prefix: str,
+        versions: Mapping[str, dict],
+        assign: bool,
+        missing: list,
+        unexpected: list,
+        errors: list,
+    ) -> None:
+        metadata = {**versions.get(prefix[:-1], {}), "assign_to_params_buffers": assign}
         for hook in self._hooks_of("load_pre"):
             hook(self, state, prefix, metadata, True, missing, unexpected, errors)
         self._load_from_state_dict(state, prefix, metadata, True, missing, unexpected, errors)
@@ -106,7 +122,7 @@ class State:
             if module is not None:
                 below = f"{prefix}{name}."
                 inner = {key: value for key, value in state.items() if key.startswith(below)}
-                module._load(inner, below, assign, missing, unexpected, errors)
+                module._load(inner, below, versions, assign, missing, unexpected, errors)
         for hook in self._hooks_of("load_post"):
             hook(self, _IncompatibleKeys(missing, unexpected))
 

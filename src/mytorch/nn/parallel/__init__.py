@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
+from mytorch import distributed
 from mytorch.absent import names_in
+from mytorch.dtypes import unsupported
 from mytorch.nn.modules.module import Module
 
 
@@ -32,4 +36,17 @@ def data_parallel(
     return module(*(inputs if isinstance(inputs, tuple) else (inputs,)), **(module_kwargs or {}))
 
 
-__getattr__ = names_in("torch.nn.parallel")  # DistributedDataParallel can be imported, and is refused when built
+class DistributedDataParallel(DataParallel):
+    """In a group of one process: the module itself."""
+
+    def __init__(self, module: Module, *args: Any, **settings: Any):
+        if not distributed.is_initialized():
+            raise unsupported("torch.nn.parallel.DistributedDataParallel without a process group")
+        super().__init__(module)
+
+    @contextmanager
+    def no_sync(self) -> Iterator[None]:
+        yield
+
+
+__getattr__ = names_in("torch.nn.parallel")

@@ -6,8 +6,8 @@ class, which is a class of its own from then on. Several modules on one paramete
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from mytorch.autograd import no_grad
@@ -20,23 +20,35 @@ _cache: dict[tuple[int, str], Tensor] | None = None  # inside cached(): what was
 
 
 class ParametrizationList(ModuleList):
-    """The modules of one parameter, and `original`, which they are applied to."""
+    """The modules of one parameter, and `original`, which they are applied to.
 
-    def __init__(self, modules: Any, original: Tensor):
+    Where the first module's right_inverse gives several tensors they are original0, original1 and so on, and its
+    forward takes them all.
+    """
+
+    def __init__(self, modules: Any, original: Tensor | Sequence[Tensor], trained: bool, parameter: bool):
         super().__init__(modules)
-        value = original.detach().clone()
-        if isinstance(original, Parameter):
-            self.original = Parameter(value, original.requires_grad)
-        else:
-            self.register_buffer("original", value)
+        self.is_tensor = isinstance(original, Tensor)
+        parts = [original] if isinstance(original, Tensor) else list(original)
+        self._names = ["original"] if self.is_tensor else [f"original{i}" for i in range(len(parts))]
+        for name, part in zip(self._names, parts):
+            value = part.detach().clone()
+            if parameter:
+                self.register_parameter(name, Parameter(value, trained))
+            else:
+                self.register_buffer(name, value)
+
+    def originals(self) -> list[Tensor]:
+        return [getattr(self, name) for name in self._names]
 
     def forward(self) -> Tensor:
-        value = self.original
-        for module in self:
+        first, *others = self
+        value = first(*self.originals())
+        for module in others:
             value = module(value)
         return value
 
-    def right_inverse(self, value: Tensor) -> None:
+    def right_inverse(self, value: Any) -> None:
         """Set `original` so that forward() gives `value`."""
         with no_grad():
             for module in reversed(list(self)):
@@ -45,7 +57,8 @@ class ParametrizationList(ModuleList):
                         f"parametrization {type(module).__name__} does not implement right_inverse: assigning needs it"
                     )
                 value = module.right_inverse(value)
-            self.original.copy_(value)
+            for original, part in zip(self.originals(), [value] if self.is_tensor else value):
+                original.copy_(part)
 
 
 @contextmanager
@@ -84,12 +97,11 @@ def register_parametrization(
             f"Module '{module}' does not have a parameter, a buffer, or a parametrized element with name "
             f"'{tensor_name}'"
         )
-    original = getattr(module, tensor_name)
+    before = original = getattr(module, tensor_name)
     if hasattr(parametrization, "right_inverse"):
-        with no_grad():
-            inverse = parametrization.right_inverse(original)
-        original = Parameter(inverse, original.requires_grad) if isinstance(original, Parameter) else inverse
-    made = ParametrizationList([parametrization], original)
+        with no_grad(), suppress(NotImplementedError):  # an inverse may be refused: the parameter is taken as it is
+            original = parametrization.right_inverse(before.detach())
+    made = ParametrizationList([parametrization], original, before.requires_grad, isinstance(before, Parameter))
     with no_grad():
         if not unsafe and made().shape != getattr(module, tensor_name).shape:
             raise ValueError(
@@ -125,7 +137,11 @@ def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized
     if not is_parametrized(module, tensor_name):
         raise ValueError(f"Module {module} does not have a parametrization on {tensor_name}")
     made = module.parametrizations[tensor_name]
-    original = made.original
+    if not (leave_parametrized or made.is_tensor):
+        raise ValueError(
+            "leave_parametrized=False cannot be used when the parametrization is computed from several tensors"
+        )
+    original = made.originals()[0]
     if leave_parametrized:
         with no_grad():
             value = made().clone()

@@ -24,7 +24,7 @@ def _replace(module: Module, name: str, value: Tensor) -> None:
     object.__setattr__(module, name, value)
 
 
-def _norm_except(v: Tensor, dim: int | None) -> Tensor:
+def norm_except(v: Tensor, dim: int | None) -> Tensor:
     """The norm of every slice along dim, with v's number of dimensions; the norm of all of v if dim is None."""
     if dim is None:
         return v.pow(2).sum().sqrt()
@@ -40,14 +40,14 @@ class _WeightNorm:
 
     def __call__(self, module: Module, args: Any) -> None:
         g, v = getattr(module, f"{self.name}_g"), getattr(module, f"{self.name}_v")
-        _replace(module, self.name, v * (g / _norm_except(v, self.dim)))
+        _replace(module, self.name, v * (g / norm_except(v, self.dim)))
 
 
 def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Module:
     weight = getattr(module, name)
     hook = _WeightNorm(name, None if dim == -1 else dim)
     del module._parameters[name]
-    module.register_parameter(f"{name}_g", Parameter(_norm_except(weight.detach(), hook.dim).clone()))
+    module.register_parameter(f"{name}_g", Parameter(norm_except(weight.detach(), hook.dim).clone()))
     module.register_parameter(f"{name}_v", Parameter(weight.detach().clone()))
     hook(module, None)
     module.register_forward_pre_hook(hook)

@@ -39,6 +39,7 @@ class DataLoader:
         pin_memory_device: str = "",
         in_order: bool = True,
     ):
+        _check_workers(num_workers, timeout, prefetch_factor, persistent_workers, multiprocessing_context)
         if sampler is not None and shuffle:
             raise ValueError("sampler option is mutually exclusive with shuffle")
         if batch_sampler is not None:
@@ -51,6 +52,9 @@ class DataLoader:
             raise ValueError("batch_size=None option disables auto-batching and is mutually exclusive with drop_last")
         self.dataset, self.batch_size, self.drop_last = dataset, batch_size, drop_last
         self.num_workers, self.pin_memory, self.generator = num_workers, pin_memory, generator
+        self.timeout, self.worker_init_fn, self.persistent_workers = timeout, worker_init_fn, persistent_workers
+        self.multiprocessing_context, self.in_order = multiprocessing_context, in_order
+        self.prefetch_factor = 2 if num_workers and prefetch_factor is None else prefetch_factor
         self._streams = isinstance(dataset, IterableDataset)
         if self._streams and (shuffle or sampler is not None or batch_sampler is not None):
             raise ValueError("DataLoader with IterableDataset: expected unspecified shuffle and sampler options")
@@ -62,6 +66,12 @@ class DataLoader:
         batched = batch_sampler is not None or (self._streams and batch_size is not None)
         self.collate_fn = collate_fn or (default_collate if batched else default_convert)
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        fixed = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")
+        if name in fixed and "collate_fn" in vars(self):  # the samplers are made from them
+            raise ValueError(f"{name} attribute should not be set after {type(self).__name__} is initialized")
+        super().__setattr__(name, value)
+
     def __len__(self) -> int:
         if self._streams:
             count = len(self.dataset)
@@ -71,6 +81,9 @@ class DataLoader:
         return len(self.sampler if self.batch_sampler is None else self.batch_sampler)
 
     def __iter__(self) -> Iterator[Any]:
+        return _Batches(self, self._batches())
+
+    def _batches(self) -> Iterator[Any]:
         if self._streams:
             return self._stream()
         if self.batch_sampler is None:
@@ -102,6 +115,41 @@ class DataLoader:
         while batch := list(islice(source, self.batch_size)):
             if len(batch) == self.batch_size or not self.drop_last:
                 yield self.collate_fn(batch)
+
+
+class _Batches(Iterator[Any]):
+    """One pass over a loader; its length is the loader's, for progress bars."""
+
+    def __init__(self, loader: DataLoader, source: Iterator[Any]):
+        self.loader, self.source = loader, source
+
+    def __next__(self) -> Any:
+        return next(self.source)
+
+    def __len__(self) -> int:
+        return len(self.loader)
+
+
+def _check_workers(num_workers: int, timeout: float, prefetch: int | None, persistent: bool, context: Any) -> None:
+    """No worker is started, but what torch refuses is refused."""
+    if num_workers < 0:
+        raise ValueError("num_workers option should be non-negative; use num_workers=0 to disable multiprocessing.")
+    if timeout < 0:
+        raise ValueError("timeout option should be non-negative")
+    if num_workers == 0 and prefetch is not None:
+        raise ValueError(
+            "prefetch_factor option could only be specified in multiprocessing.let num_workers > 0 to enable "
+            "multiprocessing, otherwise set prefetch_factor to None."
+        )
+    if prefetch is not None and prefetch < 0:
+        raise ValueError("prefetch_factor option should be non-negative")
+    if persistent and num_workers == 0:
+        raise ValueError("persistent_workers option needs num_workers > 0")
+    if context is not None and num_workers == 0:
+        raise ValueError(
+            "multiprocessing_context can only be used with multi-process loading (num_workers > 0), but got "
+            f"num_workers={num_workers}"
+        )
 
 
 def _in_memory(dataset: Any) -> tuple[list[np.ndarray] | None, np.ndarray | None]:
