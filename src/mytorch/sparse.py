@@ -201,9 +201,9 @@ def mm(mat1: Tensor, mat2: Tensor, reduce: str = "sum") -> Tensor:
     return _like(mat1.matmul(mat2), mat1, mat2)
 
 
-def smm(input: Tensor, mat: Tensor) -> Tensor:
+def smm(input: Tensor, mat2: Tensor) -> Tensor:
     """A sparse result from a sparse and a dense matrix."""
-    return _Coo(input.matmul(mat))
+    return _Coo(input.matmul(mat2))
 
 
 def softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
