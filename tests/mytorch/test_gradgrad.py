@@ -67,6 +67,7 @@ CASES = {
     "embedding": (lambda t, w: t.nn.functional.embedding(t.tensor([[0, 2], [2, 1]]), w).sin(), (3, 4)),
     "lstm": (lambda t, x: lstm(t, x), (3, 2, 4)),
     "splits": (lambda t, a: sum(p * p * (i + 1) for i, p in enumerate(a.split(1))) + a.unbind(0)[1].exp(), (3, 4)),
+    "cumprod over zeros": (lambda t, a: (a * t.tensor([1.0, 0.0, 2.0, 0.0])).cumprod(1) * a.cumprod(0), (3, 4)),
     "sort": (lambda t, a: a.sort(1)[0] * a.max(0)[0] * a.cumsum(0) * a.prod(0), (3, 4)),
 }  # fmt: skip
 

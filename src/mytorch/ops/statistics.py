@@ -237,9 +237,14 @@ def cumprod(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
         return (grad,)
 
     def cumprod_again(g: Tensor, x: Tensor, y: Tensor) -> tuple:
-        if (x._array == 0).any():
-            raise NotImplementedError("mytorch does not differentiate cumprod twice where elements are 0")
-        return ((g * y).flip(axis).cumsum(axis).flip(axis) / x,)
+        if not (x._array == 0).any():
+            return ((g * y).flip(axis).cumsum(axis).flip(axis) / x,)
+        # each factor's others, as in prod_again: row k holds the products without factor k
+        rows, back, n = x.movedim(axis, -1), g.movedim(axis, -1), a.shape[axis]
+        square = rows.unsqueeze(-2).expand(*rows._array.shape[:-1], n, n)
+        others = cumprod(where(Tensor(np.eye(n, dtype=np.bool_)), 1.0, square), -1)
+        behind = Tensor(np.triu(np.ones((n, n), a.dtype)))
+        return ((back.unsqueeze(-2) * others * behind).sum(-1).movedim(-1, axis),)
 
     return record(out, (input,), cumprod_backward, (input,), True, again=cumprod_again)
 

@@ -430,7 +430,7 @@ class Memory:
 
 
 def searched(ready):
-    return run_search(Memory(), ready, Allowance(), Events())
+    return run_search(Memory(), ready, Allowance(), lambda more: False, Events())
 
 
 def test_trials_do_not_keep_their_models(ready, monkeypatch):
