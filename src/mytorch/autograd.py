@@ -10,7 +10,6 @@ import itertools
 import sys
 import threading
 import warnings
-import weakref
 from collections.abc import Callable, Sequence
 from operator import attrgetter
 from typing import Any
@@ -22,6 +21,7 @@ from .function import Function
 from .gradmode import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
 from .gradmode import state as mode
 from .graph import Node, Recomputed, edge_of, linear, needs, recomputed, record, record_view, replace_history
+from .hooks import AfterGrad, after_accumulation
 from .naming import attach
 from .parallel import Later, backward_team
 from .tensor import Tensor
@@ -210,7 +210,7 @@ def _run(roots: list, keep: bool, wanted: dict, accumulate: bool) -> None:
             if accumulate:
                 _accumulate(leaf, g)
                 if leaf._hooks:
-                    _after_accumulation(leaf)
+                    after_accumulation(leaf)
 
 
 def _values(node: Node) -> list[np.ndarray]:
@@ -296,7 +296,7 @@ def _run_recorded(roots: list, keep: bool, wanted: dict, accumulate: bool) -> No
                 g = _observe(leaf, g, wanted)
             if accumulate:
                 leaf._grad = g if leaf._grad is None else leaf._grad + g
-                _after_accumulation(leaf)
+                after_accumulation(leaf)
 
 
 def _recorded_parts(node: Node, g: Tensor) -> Sequence[Tensor | None]:
@@ -345,7 +345,7 @@ def spelled_out(operation: Callable[..., Tensor]) -> Callable:
 def _observe(edge: Any, g: Tensor, wanted: dict) -> Tensor:
     """Run an edge's hooks, and leave its gradient where retain_grad() or grad() asked for it."""
     for hook in list((edge.hooks if edge.__class__ is Node else edge._hooks) or ()):
-        changed = None if hook.__class__ is _AfterGrad else hook(g)
+        changed = None if hook.__class__ is AfterGrad else hook(g)
         if changed is not None:
             g = changed
     if edge.__class__ is Node and edge.retains is not None and (tensor := edge.retains()) is not None:
@@ -377,59 +377,6 @@ def _accumulate(leaf: Tensor, g: np.ndarray) -> None:
         leaf._grad = Tensor(g)
 
 
-def retain_grad(self: Tensor) -> None:
-    """Keep this intermediate result's gradient in .grad when backward reaches it."""
-    if not self.requires_grad:
-        raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
-    if self._node is not None:
-        self._node.retains = weakref.ref(self)
-
-
-class HookHandle:
-    """remove() removes the hook again."""
-
-    def __init__(self, hooks: list, hook: Callable):
-        self.hooks, self.hook = hooks, hook
-
-    def remove(self) -> None:
-        if self.hook in self.hooks:
-            self.hooks.remove(self.hook)
-
-
-def register_hook(self: Tensor, hook: Callable) -> HookHandle:
-    """Call hook(gradient) when this tensor's gradient is known; what it returns, if anything, replaces it."""
-    if not self.requires_grad:
-        raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
-    if self._node is None:
-        self._hooks = hooks = self._hooks if self._hooks is not None else []
-    else:
-        self._node.hooks = hooks = self._node.hooks if self._node.hooks is not None else []
-    hooks.append(hook)
-    return HookHandle(hooks, hook)
-
-
-class _AfterGrad:
-    """A hook kept with a leaf's other hooks; it is called with the leaf after its .grad was set."""
-
-    __slots__ = ("hook",)
-
-    def __init__(self, hook: Callable):
-        self.hook = hook
-
-
-def _after_accumulation(leaf: Tensor) -> None:
-    for hook in list(leaf._hooks or ()):
-        if hook.__class__ is _AfterGrad:
-            hook.hook(leaf)
-
-
-def register_post_accumulate_grad_hook(self: Tensor, hook: Callable) -> HookHandle:
-    """Call hook(tensor) when backward has added to this leaf's .grad: for an optimiser's step within backward."""
-    if self._node is not None:
-        raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
-    return register_hook(self, _AfterGrad(hook))  # type: ignore[arg-type]
-
-
 def Variable(data: Tensor, requires_grad: bool = False, volatile: bool | None = None) -> Tensor:
     """In older scripts: a tensor over the same memory, without history."""
     if volatile is not None:
@@ -437,7 +384,7 @@ def Variable(data: Tensor, requires_grad: bool = False, volatile: bool | None = 
     return data.detach().requires_grad_(requires_grad)
 
 
-attach(retain_grad, register_hook, register_post_accumulate_grad_hook, backward=_backward)
+attach(backward=_backward)
 
 
 def __getattr__(name: str) -> Any:

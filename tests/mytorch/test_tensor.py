@@ -140,6 +140,9 @@ def test_copies(t):
     assert y.grad.tolist() == [2, 2]
     y.grad.zero_()
     assert x.grad.tolist() == [2, 2]
+    weight = t.nn.Parameter(x.detach())
+    weight.grad = t.ones(2)
+    assert copy.deepcopy(weight).grad is None
     with pytest.raises(RuntimeError, match=r"Only Tensors created explicitly by the user \(graph leaves\)"):
         copy.deepcopy(x * 2)
     assert x.detach().clone().tolist() == [1, 1]

@@ -24,6 +24,12 @@ class Parameter(Tensor):
     def __repr__(self) -> str:
         return "Parameter containing:\n" + super().__repr__()
 
+    def __deepcopy__(self, memo: dict) -> Parameter:
+        """Without the gradient, as in torch; a plain tensor's is copied."""
+        out: Parameter = super().__deepcopy__(memo)  # type: ignore[misc]
+        out.grad = None
+        return out
+
 
 class Uninitialized:
     """Mixed into the tensors of lazy layers, whose shape is not known yet. A tensor stays the same object when it gets
