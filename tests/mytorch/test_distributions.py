@@ -9,6 +9,7 @@ import torch
 
 import mytorch
 from mytorch.compat import torch_module
+from mytorch.distributions.gamma_draws import slope
 
 RNG = np.random.default_rng(0)
 WIDE = RNG.uniform(0.3, 2.0, (2, 3))
@@ -120,6 +121,25 @@ def test_draws_have_the_right_shape_and_moments(name):
     if ours.has_rsample:
         ours.rsample().sum().backward()
         assert all(leaf.grad is not None for leaf in leaves.values())
+
+
+def test_a_draw_of_gamma_moves_with_its_concentration():
+    a = np.repeat([0.01, 0.3, 1.0, 2.5, 10.0, 100.0, 3000.0, 2e5], 200)
+    z = np.maximum(np.random.default_rng(0).standard_gamma(a), 1e-300)
+    theirs = torch._standard_gamma_grad(torch.from_numpy(a), torch.from_numpy(z)).numpy()
+    np.testing.assert_allclose(slope(a, z), theirs, rtol=3e-3)  # torch approximates
+
+
+def test_the_means_of_draws_have_the_gradients_of_the_means():
+    """The gradient of many draws' mean is near that of the distribution's mean."""
+    for name, place in (("Beta", (2.0, 3.0)), ("Dirichlet", ([1.0, 2.0, 4.0],)), ("Gamma", (0.7, 2.0))):
+        mytorch.manual_seed(0)
+        leaves = [mytorch.tensor(value, requires_grad=True) for value in place]
+        made = getattr(mytorch.distributions, name)(*leaves)
+        wanted = mytorch.autograd.grad(made.mean.reshape(-1)[0], leaves)
+        drawn = made.rsample((20000,)).mean(0).reshape(-1)[0]
+        for a, b in zip(mytorch.autograd.grad(drawn, leaves), wanted):
+            np.testing.assert_allclose(a.numpy(), b.numpy(), atol=0.01)
 
 
 def test_multinomial_counts():

@@ -12,6 +12,7 @@ from mytorch.tensor import Tensor
 
 from . import constraints
 from .distribution import Distribution, ExponentialFamily, broadcast_all
+from .gamma_draws import standard_gamma
 
 
 class Exponential(ExponentialFamily):
@@ -58,8 +59,7 @@ class Exponential(ExponentialFamily):
 
 
 class Gamma(ExponentialFamily):
-    """Draws have no gradient here: sample() works, rsample() is refused."""
-
+    has_rsample = True
     arg_constraints: ClassVar[dict[str, Any]] = {"concentration": constraints.positive, "rate": constraints.positive}
     support = constraints.nonnegative
 
@@ -79,10 +79,8 @@ class Gamma(ExponentialFamily):
     def variance(self) -> Tensor:
         return self.concentration / self.rate.pow(2)
 
-    def sample(self, sample_shape: Any = ()) -> Tensor:
-        shape, kind = self._extended_shape(sample_shape), self.rate._array.dtype
-        drawn = numpy_generator().standard_gamma(self.concentration._array.astype(np.float64), shape)
-        return Tensor(np.asarray(drawn / self.rate._array, kind))
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        return standard_gamma(self.concentration, self._extended_shape(sample_shape)) / self.rate
 
     def log_prob(self, value: Tensor) -> Tensor:
         self._validate_sample(value)
@@ -108,6 +106,7 @@ class Chi2(Gamma):
 
 
 class Dirichlet(ExponentialFamily):
+    has_rsample = True
     arg_constraints: ClassVar[dict[str, Any]] = {"concentration": constraints.independent(constraints.positive, 1)}
     support = constraints.simplex
 
@@ -134,10 +133,9 @@ class Dirichlet(ExponentialFamily):
         total = self.concentration.sum(-1, True)
         return self.concentration * (total - self.concentration) / (total.pow(2) * (total + 1))
 
-    def sample(self, sample_shape: Any = ()) -> Tensor:
-        shape, a = self._extended_shape(sample_shape), self.concentration._array
-        drawn = numpy_generator().standard_gamma(a.astype(np.float64), shape)
-        return Tensor((drawn / drawn.sum(-1, keepdims=True)).astype(a.dtype))
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        drawn = standard_gamma(self.concentration, self._extended_shape(sample_shape))
+        return drawn / drawn.sum(-1, True)
 
     def log_prob(self, value: Tensor) -> Tensor:
         self._validate_sample(value)
@@ -152,6 +150,7 @@ class Dirichlet(ExponentialFamily):
 
 
 class Beta(ExponentialFamily):
+    has_rsample = True
     arg_constraints: ClassVar[dict[str, Any]] = {
         "concentration1": constraints.positive,
         "concentration0": constraints.positive,
@@ -179,8 +178,8 @@ class Beta(ExponentialFamily):
         total = self.concentration1 + self.concentration0
         return self.concentration1 * self.concentration0 / (total.pow(2) * (total + 1))
 
-    def sample(self, sample_shape: Any = ()) -> Tensor:
-        return self._dirichlet.sample(sample_shape)[..., 0]
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        return self._dirichlet.rsample(sample_shape)[..., 0]
 
     def log_prob(self, value: Tensor) -> Tensor:
         self._validate_sample(value)
@@ -191,6 +190,7 @@ class Beta(ExponentialFamily):
 
 
 class StudentT(Distribution):
+    has_rsample = True
     arg_constraints: ClassVar[dict[str, Any]] = {
         "df": constraints.positive,
         "loc": constraints.real,
@@ -223,10 +223,11 @@ class StudentT(Distribution):
         away = torch.digamma(half + 0.5) - torch.digamma(half)
         return self.scale.log() + (half + 0.5) * away + 0.5 * self.df.log() + log_beta
 
-    def sample(self, sample_shape: Any = ()) -> Tensor:
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
         shape, kind = self._extended_shape(sample_shape), self.loc._array.dtype
-        drawn = numpy_generator().standard_t(self.df._array.astype(np.float64), shape)
-        return Tensor(np.asarray(self.loc._array + self.scale._array * drawn, kind))
+        normal = Tensor(np.asarray(numpy_generator().standard_normal(shape), kind))
+        square = 2 * standard_gamma(0.5 * self.df, shape)
+        return self.loc + self.scale * normal * torch.rsqrt(square / self.df)
 
     def log_prob(self, value: Tensor) -> Tensor:
         self._validate_sample(value)

@@ -21,7 +21,7 @@ _LANCZOS = (
 )  # fmt: skip
 
 
-def _lgamma_array(x: np.ndarray) -> np.ndarray:
+def lgamma_array(x: np.ndarray) -> np.ndarray:
     wide = x.astype(np.float64)
     mirrored = wide < 0.5
     z = np.where(mirrored, 1 - wide, wide) - 1
@@ -129,7 +129,7 @@ def _either_digamma(x: Any) -> Any:
 
 
 digamma = unary("digamma", _digamma_array, lambda x, y: _either_polygamma(1, x), real=True)
-lgamma = unary("lgamma", _lgamma_array, lambda x, y: _either_digamma(x), real=True)
+lgamma = unary("lgamma", lgamma_array, lambda x, y: _either_digamma(x), real=True)
 
 
 def mvlgamma(input: Tensor, p: int) -> Tensor:
@@ -162,11 +162,11 @@ def _upper_of_large(a: np.ndarray, x: np.ndarray) -> np.ndarray:
     return erfc_array(eta * np.sqrt(a / 2)) / 2 + np.exp(-a * half) / np.sqrt(2 * np.pi * a) * rest
 
 
-def _lower_and_upper(a: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def lower_and_upper(a: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The regularised incomplete gamma functions: a series below a + 1, a continued fraction above."""
     a, x = (v.astype(np.float64) for v in np.broadcast_arrays(a, x))
     with quiet(all="ignore"):
-        front = np.exp(a * np.log(x) - x - _lgamma_array(a))
+        front = np.exp(a * np.log(x) - x - lgamma_array(a))
         term = 1 / a
         series, k = term.copy(), a.copy()
         for _ in range(500):
@@ -209,7 +209,7 @@ def _incomplete(name: str, which: int) -> Any:
     def slope(a: Any, x: Any) -> Any:
         """d/dx: x^(a-1) e^-x / gamma(a)."""
         if isinstance(a, np.ndarray):
-            return np.exp((a - 1) * np.log(x) - x - _lgamma_array(a))
+            return np.exp((a - 1) * np.log(x) - x - lgamma_array(a))
         return ((a - 1) * x.log() - x - lgamma(a)).exp()
 
     def op(input: Tensor, other: Tensor) -> Tensor:
@@ -218,7 +218,7 @@ def _incomplete(name: str, which: int) -> Any:
             raise NotImplementedError(
                 f"the derivative of '{name}' with respect to its first argument is not implemented"
             )
-        out = _lower_and_upper(a._array, x._array)[which].astype(a._array.dtype)
+        out = lower_and_upper(a._array, x._array)[which].astype(a._array.dtype)
 
         def backward(g: Any, a: Any, x: Any) -> tuple:
             return None, g * slope(a, x) * sign
