@@ -1,13 +1,15 @@
 """Claims: a vae epoch through fit() takes at most 0.6 of a plain loop over a PIL DataLoader with the same network, and
 an epoch of vae or dcgan no more than a bare loop over tensors in memory, the faster of what people write; class scores
 of all classes together at most half the time of a loop over classes; t-SNE of 10,000 latents under 60 s.
-Images of 28x28 as Fashion-MNIST's; the times do not depend on what is in them.
+Images of 28x28 as Fashion-MNIST's; the times do not depend on what is in them. `--against pythae` is for an environment
+with that library (`pip install --no-deps pythae imageio` adds it to this one).
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -76,6 +78,43 @@ def plain(batches: Iterable[tuple[torch.Tensor, object]], image: ImageSpec) -> C
             optimizer.step()
 
     return epoch
+
+
+def pythae(images: Images) -> Callable[[], object]:
+    """The same network in pythae's own trainer, its progress bar taken off."""
+    from pythae.data.datasets import BaseDataset
+    from pythae.models import VAE, VAEConfig
+    from pythae.models.base.base_utils import ModelOutput
+    from pythae.models.nn import BaseDecoder, BaseEncoder
+    from pythae.trainers import BaseTrainer, BaseTrainerConfig
+
+    network = published(MODELS.get("vae")(images.spec))
+
+    class Encoder(BaseEncoder):
+        def __init__(self) -> None:
+            super().__init__()
+            self.network, self.latent_dim = nn.ModuleList([network.encoder, network.mean, network.logvar]), 128
+
+        def forward(self, x: torch.Tensor) -> Any:
+            mean, logvar = network.posterior(network.encoder(x))
+            return ModelOutput(embedding=mean, log_covariance=logvar)
+
+    class Decoder(BaseDecoder):
+        def __init__(self) -> None:
+            super().__init__()
+            self.network = nn.ModuleList([network.expand, network.decoder])
+
+        def forward(self, z: torch.Tensor) -> Any:
+            return ModelOutput(reconstruction=network.decode(z))
+
+    whole = VAE(VAEConfig(input_dim=images.pixels.shape[1:], latent_dim=128), Encoder(), Decoder())
+    x, y = Tensors(images).x, torch.from_numpy(images.labels)
+    with tempfile.TemporaryDirectory() as folder:
+        settings = BaseTrainerConfig(output_dir=folder, per_device_train_batch_size=128, learning_rate=1e-3)
+        trainer = BaseTrainer(whole, BaseDataset(x, y), training_config=settings)
+        trainer.prepare_training()
+    trainer.callback_handler.callbacks = []
+    return lambda: trainer.train_step(1)
 
 
 def adversaries(images: Images) -> Callable[[], None]:
@@ -151,7 +190,9 @@ def embedded(n: int) -> None:
 def main() -> None:
     asked = argparse.ArgumentParser(description=__doc__)
     asked.add_argument("parts", nargs="*", default=["epoch", "gan", "scores", "tsne"], help="epoch, gan, scores, tsne")
-    asked.add_argument("--against", action="append", choices=("plain", "bare"), help="of vae; both, unless given")
+    asked.add_argument(
+        "--against", action="append", choices=("plain", "bare", "pythae"), help="of vae; the first two, unless given"
+    )
     asked.add_argument("--images", type=int, default=10_000, help="of a vae epoch; the published set has 60,000")
     asked.add_argument("--scored", type=int, default=200, help="images whose classes are scored")
     asked.add_argument("--latents", type=int, default=10_000, help="points of the t-SNE")
@@ -161,7 +202,7 @@ def main() -> None:
     if "epoch" in given.parts:
         print(f"an epoch of vae, {given.images:,} images, batch 128, Adam, 2 threads")
         found = measure(__file__, [*given.against, "fit"], [str(given.images)], given.rounds)
-        ratios("vae", found, "fit", {side: {"plain": 0.6, "bare": 1.0}[side] for side in given.against})
+        ratios("vae", found, "fit", {side: {"plain": 0.6, "bare": 1.0, "pythae": 1.0}[side] for side in given.against})
     if "gan" in given.parts:
         print(f"an epoch of dcgan, {given.images:,} images, batch 128, Adam, 2 threads")
         found = measure(__file__, ["gan bare", "gan fit"], [str(given.images)], given.rounds)
@@ -178,6 +219,7 @@ SIDES = {
     "plain": lambda n: plain(DataLoader(OneByOne(some_images(n)), 128, shuffle=True), some_images(1).spec),
     "bare": lambda n: plain(Tensors(some_images(n)), some_images(1).spec),
     "fit": lambda n: ours("vae", some_images(n), Reconstruct(torch), lr=1e-3, normalise="none"),
+    "pythae": lambda n: pythae(some_images(n)),
     "gan bare": lambda n: adversaries(some_images(n)),
     "gan fit": lambda n: ours("dcgan", some_images(n), Adversarial(torch), lr=2e-4, normalise="half"),
     "by class": by_class,
