@@ -95,7 +95,7 @@ def compile(model: Any = None, **options: Any) -> Any:
 
 _LATER = (
     *("_C", "amp", "compiler", "distributed", "distributions", "fft", "func", "hub", "jit", "multiprocessing"),
-    *("optim", "profiler", "serialization", "signal", "special", "testing"),
+    *("optim", "profiler", "return_types", "serialization", "signal", "special", "testing"),
     *("compat", "datasets", "transforms", "vision"),  # not part of torch
 )
 

@@ -16,8 +16,7 @@ _BELOW = {
         _prims_common _python_dispatcher _refs _size_docs _sources _storage_docs _streambase _strobelight
         _subclasses _tensor_docs _tensor_iterator _tensor_str _thread_safe_fork _torch_docs _utils
         _utils_internal _vendor _vmap_internals _weights_only_unpickler ao contrib cpu export futures fx
-        library masked monitor mtia nativert nested numa onnx overrides package quantization quasirandom
-        return_types""",
+        library masked monitor mtia nativert nested numa onnx overrides package quantization quasirandom""",
     "torch._dynamo": "config",
     "torch.accelerator": "graphs",
     "torch.autograd": "forward_ad graph profiler_legacy profiler_util",

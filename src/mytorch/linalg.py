@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import importlib
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from . import return_types
 from .dtypes import to_numpy, unsupported
 from .naming import public
 from .ops.arrange import diagonal as _diagonal
@@ -106,21 +107,16 @@ def eigvalsh(input: Tensor, UPLO: str = "L") -> Tensor:
     return eigh(input, UPLO).eigenvalues
 
 
-class Eigen(NamedTuple):
-    eigenvalues: Tensor
-    eigenvectors: Tensor
-
-
 def _complex(array: np.ndarray, like: np.ndarray) -> Tensor:
     return Tensor(array.astype(np.complex64 if like.dtype in (np.float32, np.complex64) else np.complex128))
 
 
-def eig(input: Tensor) -> Eigen:
+def eig(input: Tensor) -> Any:
     """Complex eigenvalues and vectors, without a gradient."""
     check_matrix("linalg.eig", input, square=True)
     _no_gradient("eig", input)
     values, vectors = np.linalg.eig(input._array)
-    return Eigen(_complex(values, input._array), _complex(vectors, input._array))
+    return return_types.linalg_eig(_complex(values, input._array), _complex(vectors, input._array))
 
 
 def eigvals(input: Tensor) -> Tensor:
@@ -134,45 +130,23 @@ def _no_gradient(name: str, A: Tensor) -> None:
         raise NotImplementedError(f"mytorch has no gradient of linalg.{name}: detach() the matrix, or use eigh")
 
 
-class WithInfo(NamedTuple):
-    L: Tensor
-    info: Tensor
-
-
 def _info(A: Tensor) -> Tensor:
     return Tensor(np.zeros(A._array.shape[:-2], np.int32))
 
 
-def cholesky_ex(input: Tensor, *, upper: bool = False, check_errors: bool = False) -> WithInfo:
-    return WithInfo(cholesky(input, upper=upper), _info(input))
+def cholesky_ex(input: Tensor, *, upper: bool = False, check_errors: bool = False) -> Any:
+    return return_types.linalg_cholesky_ex(cholesky(input, upper=upper), _info(input))
 
 
-class Inverse(NamedTuple):
-    inverse: Tensor
-    info: Tensor
+def inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:
+    return return_types.linalg_inv_ex(inv(A), _info(A))
 
 
-def inv_ex(A: Tensor, *, check_errors: bool = False) -> Inverse:
-    return Inverse(inv(A), _info(A))
+def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False) -> Any:
+    return return_types.linalg_solve_ex(solve(A, B, left=left), _info(A))
 
 
-class Solution(NamedTuple):
-    result: Tensor
-    info: Tensor
-
-
-def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False) -> Solution:
-    return Solution(solve(A, B, left=left), _info(A))
-
-
-class LeastSquares(NamedTuple):
-    solution: Tensor
-    residuals: Tensor
-    rank: Tensor
-    singular_values: Tensor
-
-
-def lstsq(input: Tensor, b: Tensor, rcond: Any = None, *, driver: Any = None) -> LeastSquares:
+def lstsq(input: Tensor, b: Tensor, rcond: Any = None, *, driver: Any = None) -> Any:
     """The X that comes nearest to A X = B, by the pseudo-inverse."""
     check_matrix("linalg.lstsq", input)
     vector = b._array.ndim == input._array.ndim - 1
@@ -187,7 +161,7 @@ def lstsq(input: Tensor, b: Tensor, rcond: Any = None, *, driver: Any = None) ->
         residuals = (away * away).sum(-2)
     values = np.linalg.svd(input._array, compute_uv=False) if driver in ("gelsd", "gelss") else np.zeros(0, kind)
     rank = Tensor(np.asarray(ranks, np.int64) if driver != "gels" else np.zeros(0, np.int64))
-    return LeastSquares(solution.squeeze(-1) if vector else solution, residuals, rank, Tensor(values))
+    return return_types.linalg_lstsq(solution.squeeze(-1) if vector else solution, residuals, rank, Tensor(values))
 
 
 def matrix_rank(

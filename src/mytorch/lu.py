@@ -6,32 +6,16 @@ beside it L times a part of U, so that these parts are solutions of triangular s
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from . import return_types
 from .autograd import record
 from .ops import either
 from .ops.decompose import check_matrix, solve_triangular, turned
 from .ops.shape import cat
 from .tensor import Tensor
-
-
-class Factors(NamedTuple):
-    LU: Tensor
-    pivots: Tensor
-
-
-class FactorsAndInfo(NamedTuple):
-    LU: Tensor
-    pivots: Tensor
-    info: Tensor
-
-
-class LU(NamedTuple):
-    P: Tensor
-    L: Tensor
-    U: Tensor
 
 
 def _eliminated(matrix: np.ndarray, pivot: bool) -> tuple[np.ndarray, np.ndarray, int]:
@@ -65,7 +49,7 @@ def _rows(x: Any, order: np.ndarray) -> Any:
     return x.expand(*order.shape[:-1], *x.shape[-2:]).gather(-2, index)
 
 
-def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -> FactorsAndInfo:
+def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -> Any:
     check_matrix("linalg.lu_factor_ex", A)
     m, n = A._array.shape[-2:]
     lead, k = A._array.shape[:-2], min(m, n)
@@ -86,7 +70,7 @@ def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -
             out = cat([out, beside], -1)
     else:
         out = Tensor(packed)
-    return FactorsAndInfo(out, Tensor(swaps), Tensor(info))
+    return return_types.linalg_lu_factor_ex(out, Tensor(swaps), Tensor(info))
 
 
 def _head_backward(g: Any, y: Any) -> tuple:
@@ -104,26 +88,26 @@ def _inv(x: Tensor) -> Tensor:
     return inv(x)
 
 
-def lu_factor(A: Tensor, *, pivot: bool = True) -> Factors:
+def lu_factor(A: Tensor, *, pivot: bool = True) -> Any:
     check_matrix("linalg.lu_factor", A)
-    return Factors(*lu_factor_ex(A, pivot=pivot)[:2])
+    return return_types.linalg_lu_factor(*lu_factor_ex(A, pivot=pivot)[:2])
 
 
-def lu(A: Tensor, *, pivot: bool = True) -> LU:
+def lu(A: Tensor, *, pivot: bool = True) -> Any:
     check_matrix("linalg.lu", A)
     packed, swaps = lu_factor(A, pivot=pivot)
-    return lu_unpack(packed, swaps)
+    return return_types.linalg_lu(*lu_unpack(packed, swaps))
 
 
-def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True) -> LU:
+def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True) -> Any:
     m, n = LU_data._array.shape[-2:]
     k, kind = min(m, n), LU_data._array.dtype
     order = _order(LU_pivots._array, m)
     P = Tensor(turned(np.eye(m, dtype=kind)[order])) if unpack_pivots else Tensor(np.empty(0, kind))
     if not unpack_data:
-        return LU(P, Tensor(np.empty(0, kind)), Tensor(np.empty(0, kind)))
+        return return_types.lu_unpack(P, Tensor(np.empty(0, kind)), Tensor(np.empty(0, kind)))
     lower = LU_data[..., :k].tril(-1) + Tensor(np.eye(m, k, dtype=kind))
-    return LU(P, lower, LU_data[..., :k, :].triu())
+    return return_types.lu_unpack(P, lower, LU_data[..., :k, :].triu())
 
 
 def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False) -> Tensor:

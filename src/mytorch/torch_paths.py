@@ -10,8 +10,8 @@ from __future__ import annotations
 _SAME = (
     *("_C", "accelerator", "amp", "autograd", "backends", "compiler", "cuda", "cuda.amp"),
     *("distributed", "distributions", "fft", "func"),
-    *("hub", "jit", "linalg", "multiprocessing", "profiler", "random", "signal", "sparse", "special", "storage"),
-    *("version",),
+    *("hub", "jit", "linalg", "multiprocessing", "profiler", "random", "return_types", "signal", "sparse", "special"),
+    *("storage", "version"),
     *("nn", "nn.attention", "nn.functional", "nn.init", "nn.modules", "nn.parallel", "nn.parameter", "nn.utils"),
     *("nn.utils.parametrizations", "nn.utils.parametrize", "nn.utils.prune", "nn.utils.rnn"),
     *(f"nn.modules.{name}" for name in ("activation", "container", "conv", "dropout", "linear", "loss", "module")),

@@ -82,3 +82,35 @@ def test_options():
 def test_a_wide_tensor_of_one_number_is_not_unpacked():
     for shape in ((10**10,), (10**5, 10**5), (2, 10**9)):
         assert repr(mytorch.zeros(1).expand(*shape)) == repr(torch.zeros(1).expand(*shape))
+
+
+SEVERAL = {  # name in return_types → a call
+    **{name: lambda t, x, name=name: getattr(x, name)(1) for name in (
+        "max", "min", "median", "nanmedian", "mode", "sort", "topk", "kthvalue", "cummax", "cummin")},
+    **{name: lambda t, x, name=name: getattr(t, name)(x) for name in (
+        "aminmax", "frexp", "histogram", "svd", "qr", "slogdet")},
+    **{f"linalg_{name}": lambda t, x, name=name: getattr(t.linalg, name)(x) for name in (
+        "slogdet", "qr", "svd", "eig", "eigh", "cholesky_ex", "inv_ex", "lu_factor", "lu_factor_ex", "lu")},
+    **{f"linalg_{name}": lambda t, x, name=name: getattr(t.linalg, name)(x, x) for name in ("solve_ex", "lstsq")},
+    "lu_unpack": lambda t, x: t.lu_unpack(*t.linalg.lu_factor(x)),
+    "triangular_solve": lambda t, x: t.triangular_solve(x, x),
+}  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore:.*is deprecated")
+@pytest.mark.parametrize("name", SEVERAL)
+def test_several_results_have_torchs_names(name):
+    values = np.array([[3.0, 1.0], [1.0, 5.0]], np.float32)
+    theirs, ours = (SEVERAL[name](lib, lib.from_numpy(values)) for lib in (torch, mytorch))
+    assert isinstance(ours, getattr(mytorch.return_types, name))
+    (first, *shown), (wanted_first, *wanted) = (
+        [line.partition("=")[0] for line in repr(one).splitlines() if "(" in line] for one in (ours, theirs)
+    )
+    assert first == wanted_first == f"torch.return_types.{name}("
+    assert shown == wanted
+    assert all(getattr(ours, field) is part for field, part in zip(wanted, ours))
+
+
+def test_several_results_print_as_torchs():
+    x = [[3.0, 1.0], [2.0, 5.0]]
+    assert str(mytorch.tensor(x).max(1)) == str(torch.tensor(x).max(1))

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import return_types
 from ..naming import attach, named, numpy_names
 from ..tensor import Tensor
 from .arrange import diagonal
@@ -325,12 +326,12 @@ def sum_to_size(input: Tensor, *size: Any) -> Tensor:
     return unbroadcast(input, wanted)
 
 
-def frexp(input: Tensor) -> tuple[Tensor, Tensor]:
+def frexp(input: Tensor) -> Any:
     """mantissa * 2**exponent."""
     parts, powers = np.frexp(input._array)
     mantissa = input / Tensor(np.exp2(powers.astype(input._array.dtype)))
     mantissa._array[...] = parts
-    return mantissa, Tensor(powers.astype(np.int32))
+    return return_types.frexp(mantissa, Tensor(powers.astype(np.int32)))
 
 
 def scalar_tensor(

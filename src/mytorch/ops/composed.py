@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from .. import return_types
 from ..autograd import record
 from ..naming import attach, named, numpy_names
 from ..tensor import Tensor
@@ -20,17 +21,12 @@ from .shape import cat, reshape, transpose, unsqueeze
 from .statistics import amax, amin
 
 
-class MinMax(NamedTuple):
-    min: Tensor
-    max: Tensor
-
-
-def aminmax(input: Tensor, *, dim: Any = None, keepdim: bool = False) -> MinMax:
+def aminmax(input: Tensor, *, dim: Any = None, keepdim: bool = False) -> Any:
     if not input._array.size and dim is None:
         raise RuntimeError("aminmax(): Expected reduction dim to be specified for input.numel() == 0.")
     if not input._array.size and input._array.shape[dim] == 0:
         raise IndexError(f"aminmax: Expected reduction dim {dim} to have non-zero size.")
-    return MinMax(amin(input, dim, keepdim), amax(input, dim, keepdim))
+    return return_types.aminmax(amin(input, dim, keepdim), amax(input, dim, keepdim))
 
 
 def _log_of_sum(input: Tensor, other: Tensor, base: float | None) -> Tensor:

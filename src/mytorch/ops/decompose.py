@@ -6,10 +6,11 @@ they can be differentiated again. Matrices are the last two dims; batches broadc
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from .. import return_types
 from ..autograd import record
 from ..tensor import Tensor
 from . import either
@@ -79,12 +80,7 @@ def _adjugate(x: np.ndarray) -> np.ndarray:
     return (turned(vh) * (others * np.asarray(signs)[..., None])[..., None, :]) @ turned(u)
 
 
-class SLogDet(NamedTuple):
-    sign: Tensor
-    logabsdet: Tensor
-
-
-def slogdet(A: Tensor) -> SLogDet:
+def slogdet(A: Tensor) -> Any:
     check_matrix("linalg.slogdet", A, square=True)
     sign, size = np.linalg.slogdet(A._array)
 
@@ -94,7 +90,7 @@ def slogdet(A: Tensor) -> SLogDet:
     def slogdet_again(g: Tensor, x: Tensor) -> tuple:
         return (g.unsqueeze(-1).unsqueeze(-1) * turned(inv(x)),)
 
-    return SLogDet(
+    return return_types.linalg_slogdet(
         Tensor(np.asarray(sign)), record(np.asarray(size), (A,), slogdet_backward, (A,), again=slogdet_again)
     )
 
@@ -180,12 +176,7 @@ def _divisor(differences: Any, *parts: Any) -> Any:
     return differences + either.like(parts[0], nothing)
 
 
-class Pair(NamedTuple):
-    eigenvalues: Tensor
-    eigenvectors: Tensor
-
-
-def eigh(input: Tensor, UPLO: Any = "L") -> Pair:
+def eigh(input: Tensor, UPLO: Any = "L") -> Any:
     """Values in ascending order and vectors of symmetric matrices."""
     check_matrix("linalg.eigh", input, square=True)
     values, vectors = np.linalg.eigh(input._array, UPLO)
@@ -203,16 +194,10 @@ def eigh(input: Tensor, UPLO: Any = "L") -> Pair:
         return ((x + turned(x)) * 0.5,)
 
     both = record(packed, (input,), eigh_backward, saves_output=True, again=True)
-    return Pair(both[..., 0], both[..., 1:])
+    return return_types.linalg_eigh(both[..., 0], both[..., 1:])
 
 
-class SVD(NamedTuple):
-    U: Tensor
-    S: Tensor
-    Vh: Tensor
-
-
-def svd(A: Tensor, full_matrices: bool = True, *, driver: Any = None) -> SVD:
+def svd(A: Tensor, full_matrices: bool = True, *, driver: Any = None) -> Any:
     """A = U diag(S) Vh. Gradients are those of the reduced form."""
     check_matrix("linalg.svd", A)
     m, n = A._array.shape[-2:]
@@ -221,8 +206,8 @@ def svd(A: Tensor, full_matrices: bool = True, *, driver: Any = None) -> SVD:
         u, s, vh = np.linalg.svd(A._array, full_matrices=True)
         if A._requires_grad:
             reduced = svd(A, full_matrices=False)
-            return SVD(Tensor(u), reduced.S, Tensor(vh))
-        return SVD(Tensor(u), Tensor(s), Tensor(vh))
+            return return_types.linalg_svd(Tensor(u), reduced.S, Tensor(vh))
+        return return_types.linalg_svd(Tensor(u), Tensor(s), Tensor(vh))
     u, s, vh = np.linalg.svd(A._array, full_matrices=False)
     packed = np.concatenate([u, s[..., None, :], turned(vh)], -2)  # (..., m + 1 + n, k)
     eye = np.eye(k)
@@ -247,15 +232,10 @@ def svd(A: Tensor, full_matrices: bool = True, *, driver: Any = None) -> SVD:
         return (out,)
 
     both = record(packed, (A,), svd_backward, saves_output=True, again=True)
-    return SVD(both[..., :m, :], both[..., m, :], turned(both[..., m + 1 :, :]))
+    return return_types.linalg_svd(both[..., :m, :], both[..., m, :], turned(both[..., m + 1 :, :]))
 
 
-class QR(NamedTuple):
-    Q: Tensor
-    R: Tensor
-
-
-def qr(A: Tensor, mode: Any = "reduced") -> QR:
+def qr(A: Tensor, mode: Any = "reduced") -> Any:
     check_matrix("linalg.qr", A)
     if mode not in ("reduced", "complete", "r"):
         raise RuntimeError(f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', or "
@@ -265,7 +245,8 @@ def qr(A: Tensor, mode: Any = "reduced") -> QR:
         made = np.linalg.qr(A._array, mode)
         if A._requires_grad:
             raise NotImplementedError(f"mytorch has a gradient of linalg.qr for mode='reduced', not for {mode!r}")
-        return QR(Tensor(np.zeros(0, A._array.dtype)), Tensor(made)) if mode == "r" else QR(*map(Tensor, made))
+        parts = (np.zeros(0, A._array.dtype), made) if mode == "r" else made
+        return return_types.linalg_qr(*map(Tensor, parts))
     q, r = np.linalg.qr(A._array)
     k = min(m, n)
     if m < n:  # the first columns decide Q; the others are Qᵀ times themselves
@@ -273,7 +254,7 @@ def qr(A: Tensor, mode: Any = "reduced") -> QR:
         inner = qr(head)
         from .shape import cat
 
-        return QR(inner.Q, cat([inner.R, turned(inner.Q) @ tail], -1))
+        return return_types.linalg_qr(inner.Q, cat([inner.R, turned(inner.Q) @ tail], -1))
     packed = np.concatenate([q, r], -2)  # (..., m + k, k)
 
     def qr_backward(g: Any, y: Any) -> tuple:
@@ -286,7 +267,7 @@ def qr(A: Tensor, mode: Any = "reduced") -> QR:
         return ((gq + q @ x) @ turned(invert(r)),)
 
     both = record(packed, (A,), qr_backward, saves_output=True, again=True)
-    return QR(both[..., :m, :], both[..., m:, :])
+    return return_types.linalg_qr(both[..., :m, :], both[..., m:, :])
 
 
 def pinv(input: Tensor, rcond: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Tensor:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from .. import return_types
 from ..naming import attach, named
 from ..tensor import Tensor
 from . import decompose
-from .decompose import SLogDet, inv, pinv, qr, solve, solve_triangular, turned
 from .decompose import cholesky as _cholesky
+from .decompose import inv, pinv, qr, solve, solve_triangular, turned
 
 
 def det(input: Tensor) -> Tensor:
@@ -18,30 +19,24 @@ def det(input: Tensor) -> Tensor:
     return decompose.det(input)
 
 
-def slogdet(input: Tensor) -> SLogDet:
-    return decompose.slogdet(input)
+def slogdet(input: Tensor) -> Any:
+    return return_types.slogdet(*decompose.slogdet(input))
 
 
 def inverse(input: Tensor) -> Tensor:
     return inv(input)
 
 
-class OldSVD(NamedTuple):
-    U: Tensor
-    S: Tensor
-    V: Tensor
-
-
-def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> OldSVD:
+def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
     """The reduced form by default, and V instead of its transpose."""
     u, s, vh = decompose.svd(input, full_matrices=not some)
     if not compute_uv:
-        return OldSVD(u * 0, s, turned(vh) * 0)
-    return OldSVD(u, s, turned(vh))
+        return return_types.svd(u * 0, s, turned(vh) * 0)
+    return return_types.svd(u, s, turned(vh))
 
 
 def _qr(input: Tensor, some: bool = True) -> Any:
-    return qr(input, "reduced" if some else "complete")
+    return return_types.qr(*qr(input, "reduced" if some else "complete"))
 
 
 def cholesky(input: Tensor, upper: bool = False) -> Tensor:
@@ -69,17 +64,13 @@ def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
     return pinv(input, rcond)
 
 
-class Solution(NamedTuple):
-    solution: Tensor
-    cloned_coefficient: Tensor
-
-
 def triangular_solve(
     input: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False
-) -> Solution:
+) -> Any:
     """X with A X = input for a triangular A."""
     part, above = (turned(A), not upper) if transpose else (A, upper)
-    return Solution(solve_triangular(part, input, upper=above, unitriangular=unitriangular), A.clone())
+    solution = solve_triangular(part, input, upper=above, unitriangular=unitriangular)
+    return return_types.triangular_solve(solution, A.clone())
 
 
 def matrix_power(input: Tensor, n: int) -> Tensor:

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from .. import return_types
 from ..autograd import record
 from ..naming import attach, named, numpy_names
 from ..tensor import Tensor
 from .reduce import axis_of
 
 
-class Sorted(NamedTuple):
-    """The sorted values and their former indices."""
-
-    values: Tensor
-    indices: Tensor
-
-
-def taken_at(input: Tensor, order: np.ndarray, axis: int) -> Sorted:
-    """The elements at `order` along an axis, with their gradient put back there."""
+def taken_at(input: Tensor, order: np.ndarray, axis: int) -> tuple[Tensor, Tensor]:
+    """The elements at `order` along an axis, with their gradient put back there; and `order`."""
     shape = input._array.shape
 
     def taken_backward(g: np.ndarray) -> tuple:
@@ -31,7 +25,7 @@ def taken_at(input: Tensor, order: np.ndarray, axis: int) -> Sorted:
     def taken(a: np.ndarray) -> np.ndarray:
         return np.take_along_axis(a, order, axis)
 
-    return Sorted(record(taken(input._array), (input,), taken_backward, forward=taken), Tensor(order))
+    return record(taken(input._array), (input,), taken_backward, forward=taken), Tensor(order)
 
 
 def _order(a: np.ndarray, axis: int, descending: bool) -> np.ndarray:
@@ -43,12 +37,12 @@ def _order(a: np.ndarray, axis: int, descending: bool) -> np.ndarray:
 
 
 @numpy_names
-def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Sorted:
+def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Any:
     a = input._array
     axis = axis_of(dim, a.ndim)
     if not a.ndim:
-        return Sorted(input.clone(), Tensor(np.zeros((), np.int64)))
-    return taken_at(input, np.ascontiguousarray(_order(a, axis, descending)), axis)
+        return return_types.sort(input.clone(), Tensor(np.zeros((), np.int64)))
+    return return_types.sort(*taken_at(input, np.ascontiguousarray(_order(a, axis, descending)), axis))
 
 
 @numpy_names
@@ -57,19 +51,19 @@ def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool
 
 
 @numpy_names
-def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Sorted:
+def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
     a = input._array
     axis = axis_of(dim, a.ndim)
     if k < 0 or k > (a.shape[axis] if a.ndim else 1):
         raise RuntimeError("selected index k out of range")
     if not a.ndim:
-        return Sorted(input.clone(), Tensor(np.zeros((), np.int64)))
+        return return_types.topk(input.clone(), Tensor(np.zeros((), np.int64)))
     order = _order(a, axis, largest).take(np.arange(k), axis)
-    return taken_at(input, order, axis)
+    return return_types.topk(*taken_at(input, order, axis))
 
 
 @numpy_names
-def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Sorted:
+def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     axis = axis_of(dim, input._array.ndim)
     n = input._array.shape[axis] if input._array.ndim else 1
     if not n:
@@ -78,18 +72,18 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Sor
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {axis}: k={k}, size {n}")
     values, indices = sort(input, dim)
     if not input._array.ndim:
-        return Sorted(values, indices)
+        return return_types.kthvalue(values, indices)
     at = (slice(None),) * axis + (slice(k - 1, k) if keepdim else k - 1,)
-    return Sorted(values[at], indices[at])
+    return return_types.kthvalue(values[at], indices[at])
 
 
 @numpy_names
-def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Sorted:
+def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
     """The most frequent value along a dim (the smallest one in a tie) and its last index."""
     a = input._array
     axis = axis_of(dim, a.ndim)
     if not a.ndim:
-        return Sorted(input.clone(), Tensor(np.zeros((), np.int64)))
+        return return_types.mode(input.clone(), Tensor(np.zeros((), np.int64)))
     if not a.shape[axis]:
         raise IndexError(f"mode(): Expected reduction dim {axis} to have non-zero size.")
     rows = np.moveaxis(a, axis, -1)
@@ -100,19 +94,19 @@ def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Sorted:
         run[..., i] = np.where(ordered[..., i] == ordered[..., i - 1], run[..., i - 1] + 1, 0)
     at = np.take_along_axis(order, run.argmax(-1)[..., None], -1)
     values, indices = taken_at(input, np.moveaxis(at, -1, axis), axis)
-    return Sorted(values, indices) if keepdim else Sorted(values.squeeze(axis), indices.squeeze(axis))
+    return return_types.mode(*(t if keepdim else t.squeeze(axis) for t in (values, indices)))
 
 
 def msort(input: Tensor) -> Tensor:
     return sort(input, 0)[0]
 
 
-def _running(input: Tensor, dim: int, better: Any) -> Sorted:
+def _running(input: Tensor, dim: int, better: Any) -> tuple[Tensor, Tensor]:
     """The running maximum or minimum along a dim, and its index (the last of equals; nan stays)."""
     a = input._array
     axis = axis_of(dim, a.ndim)
     if not a.ndim:
-        return Sorted(input.clone(), Tensor(np.zeros((), np.int64)))
+        return input.clone(), Tensor(np.zeros((), np.int64))
     rows = np.moveaxis(a, axis, -1)
     at = np.zeros(rows.shape, np.int64)
     if rows.size:
@@ -125,15 +119,15 @@ def _running(input: Tensor, dim: int, better: Any) -> Sorted:
             best, place = np.where(take, new, best), np.where(take, i, place)
             at[..., i] = place
     order = np.ascontiguousarray(np.moveaxis(at, -1, axis))
-    return Sorted(input.gather(axis, Tensor(order)), Tensor(order))
+    return input.gather(axis, Tensor(order)), Tensor(order)
 
 
-def cummax(input: Tensor, dim: int) -> Sorted:
-    return _running(input, dim, np.greater_equal)
+def cummax(input: Tensor, dim: int) -> Any:
+    return return_types.cummax(*_running(input, dim, np.greater_equal))
 
 
-def cummin(input: Tensor, dim: int) -> Sorted:
-    return _running(input, dim, np.less_equal)
+def cummin(input: Tensor, dim: int) -> Any:
+    return return_types.cummin(*_running(input, dim, np.less_equal))
 
 
 def unique(
@@ -207,14 +201,9 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
     return Tensor(np.histogram(a, bins, (low, high))[0].astype(a.dtype))
 
 
-class Histogram(NamedTuple):
-    hist: Tensor
-    bin_edges: Tensor
-
-
 def histogram(
     input: Tensor, bins: Any = 100, *, range: Any = None, weight: Tensor | None = None, density: bool = False
-) -> Histogram:
+) -> Any:
     a = input._array
     edges: Any = bins._array if isinstance(bins, Tensor) else int(bins)
     if isinstance(edges, int):
@@ -222,7 +211,7 @@ def histogram(
         low, high = (low - 0.5, high + 0.5) if low == high else (low, high)
         edges = np.linspace(float(low), float(high), edges + 1, dtype=a.dtype)
     counts, edges = np.histogram(a, edges, weights=None if weight is None else weight._array, density=density)
-    return Histogram(Tensor(counts.astype(a.dtype)), Tensor(np.asarray(edges, a.dtype)))
+    return return_types.histogram(Tensor(counts.astype(a.dtype)), Tensor(np.asarray(edges, a.dtype)))
 
 
 def searchsorted(

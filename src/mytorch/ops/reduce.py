@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from .. import return_types
 from ..autograd import record
 from ..dtypes import INT64, to_numpy
 from ..naming import attach, numpy_names
@@ -13,13 +14,6 @@ from ..tensor import Tensor
 from . import either
 from .broadcast import cast
 from .pointwise import maximum, minimum
-
-
-class Extreme(NamedTuple):
-    """The values and their indices, under the names of torch.return_types.max."""
-
-    values: Tensor
-    indices: Tensor
 
 
 def axes_of(dim: Any, ndim: int) -> tuple[int, ...] | None:
@@ -99,9 +93,9 @@ def _extreme(input: Tensor, dim: Any, keepdim: bool, where: Any, whole: Any, pai
             return ((g / np.count_nonzero(hit)) * either.like(g, hit),)
 
         return record(out, (input,), extreme_backward, (input,), True, again=True)
-    axis = axis_of(dim, a.ndim)
+    axis, returned = axis_of(dim, a.ndim), getattr(return_types, whole.__name__.removeprefix("a"))
     if not a.ndim:
-        return Extreme(record(a.copy(), (input,), lambda g: (g,), again=True), Tensor(np.zeros((), np.int64)))
+        return returned(record(a.copy(), (input,), lambda g: (g,), again=True), Tensor(np.zeros((), np.int64)))
     if not a.shape[axis]:
         name = whole.__name__.removeprefix("a")
         raise IndexError(f"{name}(): Expected reduction dim {axis} to have non-zero size.")
@@ -120,7 +114,7 @@ def _extreme(input: Tensor, dim: Any, keepdim: bool, where: Any, whole: Any, pai
         extreme_dim_backward,
         forward=lambda x: np.take_along_axis(x, at, axis).reshape(squeezed),
     )
-    return Extreme(values, Tensor(at.reshape(squeezed)))
+    return returned(values, Tensor(at.reshape(squeezed)))
 
 
 @numpy_names

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import return_types
 from ..autograd import linear, record
 from ..dtypes import INT64, to_numpy
 from ..naming import attach, named, numpy_names
@@ -13,7 +14,7 @@ from ..tensor import Tensor
 from . import either
 from .broadcast import cast, floating, quiet
 from .pointwise import where
-from .reduce import Extreme, axes_of, axis_of, spread
+from .reduce import axes_of, axis_of, spread
 
 
 def _correction(unbiased: Any, correction: Any) -> float:
@@ -321,9 +322,9 @@ def _middle(input: Tensor, dim: int | None, keepdim: bool, skip_nan: bool) -> An
             return (g * either.like(g, hit / hit.sum()),)  # shared among equals
 
         return record(value, (input,), median_backward, (input,), again=True)
-    axis = axis_of(dim, a.ndim)
+    axis, returned = axis_of(dim, a.ndim), return_types.nanmedian if skip_nan else return_types.median
     if not a.ndim:
-        return Extreme(input.clone(), Tensor(np.zeros((), np.int64)))
+        return returned(input.clone(), Tensor(np.zeros((), np.int64)))
     if not a.shape[axis]:
         raise IndexError(f"median(): Expected reduction dim {dim} to have non-zero size.")
     order = np.argsort(a, axis, kind="stable")  # nan comes last
@@ -335,7 +336,7 @@ def _middle(input: Tensor, dim: int | None, keepdim: bool, skip_nan: bool) -> An
         at = np.where(missing > 0, n - missing, at)  # the first nan
     at = np.broadcast_to(at, (*a.shape[:axis], 1, *a.shape[axis + 1 :]))
     values, indices = taken_at(input, np.take_along_axis(order, at, axis), axis)
-    return Extreme(values, indices) if keepdim else Extreme(values.squeeze(axis), indices.squeeze(axis))
+    return returned(values, indices) if keepdim else returned(values.squeeze(axis), indices.squeeze(axis))
 
 
 @numpy_names
