@@ -38,7 +38,10 @@ class Deadly(nn.Module):
             import glob
             if [f for f in glob.glob(begun + "/*/epochs.jsonl") if "seed = 3408" in open(
                     os.path.join(os.path.dirname(f), "recipe.toml")).read()]:
-                os.remove(fuse)
+                try:
+                    os.remove(fuse)
+                except FileNotFoundError:  # the other worker was faster
+                    return x
                 os.kill(os.getpid(), signal.SIGKILL)
         return x
 
