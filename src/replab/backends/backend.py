@@ -77,10 +77,12 @@ def get(name: str, precision: str = "auto") -> Backend:
     if name == "torch":
         from replab.backends.allocator import keep_freed_memory
         from replab.backends.denormals import flush_denormals
+        from replab.backends.products import products_by_onednn
         from replab.backends.user_file import import_file
 
         keep_freed_memory()
         flush_denormals()
+        products_by_onednn()
         return Backend("torch", torch, lambda t: t, importlib.import_module, import_file, precision)
     import mytorch
     from mytorch.compat import import_as_torch
