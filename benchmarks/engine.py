@@ -15,6 +15,7 @@ from time import perf_counter
 import numpy as np
 import torch
 
+from replab.backends import backend as backends
 from replab.data.images import Dataset, Images
 from replab.explain.structure.trace import trace
 from replab.models.adapt import freezing
@@ -64,6 +65,7 @@ def main() -> None:
     parser.add_argument("--bfloat16", action="store_true")
     given = parser.parse_args()
     torch.set_num_threads(2)
+    backends.get("torch")  # what multiplies matrices in a run
     best = product_rate()
     print(f"2 threads; a large product: {best / 1e9:.0f} billion operations per second")
     for name in given.names:
