@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from replab.backends import compiler
 from replab.backends.backend import Backend
 from replab.backends.own_parts import Part, Parts
 from replab.data.augment import steps
@@ -68,7 +69,9 @@ class Experiment:
         if prefers_channels_last(model):
             model = model.to(memory_format=self.backend.lib.channels_last)
         if recipe.compile:
-            model.compile()  # in place: its parameters keep their names
+            compiler.compile_in_place(model)
+        if self.backend.name == "torch":
+            compiler.leave_products_alone()
         return model, summary
 
     def _built(self, recipe: Recipe) -> Any:
