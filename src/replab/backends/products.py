@@ -2,7 +2,7 @@
 
 On x86 torch multiplies matrices by MKL, which uses AVX-512 on Intel's processors only, and convolves by oneDNN, which
 uses what there is: its products take less than half of the time there. Here it is made the kernel of `mm` and `addmm`,
-which linear layers, LSTMs and their gradients end in; small products and other types stay with torch's own. Sums are
+which linear layers and their gradients end in; small products and other types stay with torch's own. Sums are
 taken in another order, so results differ by rounding, as between any two processors. REPLAB_ONEDNN_PRODUCTS=0 leaves
 MKL, and 1 replaces it on any processor.
 """
@@ -12,14 +12,15 @@ from __future__ import annotations
 import os
 import warnings
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
 
 CPUINFO = Path("/proc/cpuinfo")
 LEAST = 1 << 20  # multiplications: a smaller product is over before Python has passed it on
-product = torch.ops.mkldnn._linear_pointwise  # (x, w, bias) → x @ w.T + bias, which torch's compiler calls
-
+# (x, w, bias) → x @ w.T + bias, as torch's compiler calls it; not every torch has it
+product: Any = getattr(torch.ops.mkldnn, "_linear_pointwise", None)
 unseen = torch._C.DisableTorchFunction  # whoever watches torch's functions is told of `mm`, not of what is inside
 
 _kernels: list[torch.library.Library] = []  # they last as long as their library does
@@ -28,7 +29,7 @@ _kernels: list[torch.library.Library] = []  # they last as long as their library
 def products_by_onednn() -> bool:
     """Whether they are from now on; False where MKL does as well, or where the user declined."""
     wanted = os.environ.get("REPLAB_ONEDNN_PRODUCTS") or str(int(mkl_is_slow()))
-    if wanted == "0" or not torch.backends.mkldnn.is_available():
+    if wanted == "0" or product is None or not torch.backends.mkldnn.is_available():
         return False
     if not _kernels:
         library = torch.library.Library("aten", "IMPL")
