@@ -8,6 +8,8 @@ other; the two take turns, and the medians of all turns are compared.
 `scalar` is micrograd's demo (a network of numbers, one graph node per multiplication) against micrograd itself, where
 that is installed (pip install micrograd).
 
+With REPLAB_ONEDNN_PRODUCTS=1 torch multiplies matrices as it does within replab on AMD processors with AVX-512.
+
 On a machine that is busy with other work, two threads mostly wait for each other: --threads 1 says more then.
 """
 
@@ -220,6 +222,10 @@ def trainer(name: str, library: str, threads: int = THREADS) -> Any:
 
 def worker(name: str, library: str, threads: int) -> None:
     """Answers each line on stdin with the seconds one step took, averaged over a turn."""
+    if library == "torch" and os.environ.get("REPLAB_ONEDNN_PRODUCTS") == "1":
+        from replab.backends.products import products_by_onednn
+
+        products_by_onednn()
     step = trainer(name, library, threads)
     steps = CASES[name][2]
     step()
