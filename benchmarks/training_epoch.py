@@ -63,7 +63,7 @@ def plain(name: str, images: Images) -> Callable[[], None]:
 
 
 def bare(name: str, images: Images) -> Callable[[], None]:
-    """The same batches, memory layout, allocator and optimiser as fit(), and nothing else."""
+    """The same batches, memory layout, allocator and optimiser as fit(), its layers one by one, and nothing else."""
     backends.get("torch")
     model = MODELS.get(name)(images.spec)
     if prefers_channels_last(model):
@@ -84,10 +84,8 @@ def bare(name: str, images: Images) -> Callable[[], None]:
 
 
 def ours(name: str, images: Images) -> Callable[[], None]:
-    model = MODELS.get(name)(images.spec)
-    if prefers_channels_last(model):
-        model = model.to(memory_format=torch.channels_last)
-    rows = learner(Recipe(model=name, lr=LR, epochs=10_000), images).fit(model)
+    experiment = learner(Recipe(model=name, lr=LR, epochs=10_000), images)
+    rows = experiment.fit(experiment.model())
     return lambda: next(rows) and None
 
 

@@ -19,7 +19,7 @@ from replab.data.images import Dataset, Images
 from replab.data.normalise import normalisation
 from replab.errors import RunError
 from replab.models import loader
-from replab.models.adapt import freezing, heads, mup, rates
+from replab.models.adapt import freezing, fusing, heads, mup, rates
 from replab.models.parts.whitening import Whitening, whitened, whitening_layers
 from replab.models.pretrained import backbones, weights
 from replab.models.pretrained.weights import Summary, Weights
@@ -68,6 +68,7 @@ class Experiment:
         model.takes_channels_last = self.channels_last
         if prefers_channels_last(model):
             model = model.to(memory_format=self.backend.lib.channels_last)
+            fusing.fuse(model)
         if recipe.compile:
             compiler.compile_in_place(model)
         if self.backend.name == "torch":

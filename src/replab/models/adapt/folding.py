@@ -9,13 +9,15 @@ from collections import Counter
 from torch import nn
 from torch.nn.utils.fusion import fuse_conv_bn_eval
 
+from replab.models.adapt.fusing import FusedSequential
+
 
 def folded(model: nn.Module) -> nn.Module:
     """A copy in eval mode; neighbours of an nn.Sequential are folded, and what stands elsewhere or twice stays."""
     model = copy.deepcopy(model).eval()
     places = Counter(id(module) for _, module in model.named_modules(remove_duplicate=False))
     for parent in list(model.modules()):
-        if type(parent) is not nn.Sequential:
+        if type(parent) not in (nn.Sequential, FusedSequential):
             continue
         for i, (conv, norm) in enumerate(itertools.pairwise(list(parent))):
             plain = type(conv) is nn.Conv2d and type(norm) is nn.BatchNorm2d and norm.track_running_stats
