@@ -72,7 +72,16 @@ def build(source: Part, image: ImageSpec, params: Mapping[str, Any], backend: An
         model = source.function(*spec, **params)
     if not isinstance(model, backend.lib.nn.Module):
         raise ModelError(f"{source.name} must return a {backend.name} nn.Module, got {type(model).__name__}")
+    if any(getattr(module, "has_uninitialized_params", bool)() for module in model.modules()):
+        _learn_sizes(model, source, image, backend)
     return model
+
+
+def _learn_sizes(model: Any, source: Part, image: ImageSpec, backend: Any) -> None:
+    """Lazy layers take their sizes from the first image they see; here it is a black one."""
+    with users_code(f"{source.name}'s lazy layers could not learn their sizes", source.path), backend.lib.no_grad():
+        model.eval()(backend.lib.zeros(1, image.channels, image.height, image.width))
+    model.train()
 
 
 def parameters(source: Part) -> set[str]:

@@ -296,3 +296,22 @@ def test_a_notes_cell_runs_as_it_is(tmp_path):
     )
     ready = setup.prepare(Recipe(model=f"{tmp_path / 'cell.py'}:get_model_on_device", limit=50, lr=1e-3, epochs=1))
     assert len(list(ready.fit(ready.model()))) == 1
+
+
+LAZY = """
+from torch import nn
+def small(image):
+    return nn.Sequential(nn.LazyConv2d(4, 3), nn.LazyBatchNorm2d(), nn.Flatten(), nn.LazyLinear(image.classes))
+def unfit(image):
+    return nn.Sequential(nn.LazyLinear(3), nn.Linear(4, 10))
+"""
+
+
+@pytest.mark.parametrize("library", [TORCH, MYTORCH], ids=["torch", "mytorch"])
+def test_lazy_layers_learn_their_sizes(tmp_path, library):
+    path = write(tmp_path, "test_model_file_lazy.py", LAZY)
+    model = model_file.build(model_file.find(f"{path}:small", library), SPEC, {}, library)
+    assert [tuple(p.shape) for p in model.parameters()] == [(4, 1, 3, 3), (4,), (4,), (4,), (10, 144), (10,)]
+    assert all(module.training for module in model.modules())
+    with pytest.raises(ModelError, match="lazy layers could not learn their sizes"):
+        model_file.build(model_file.find(f"{path}:unfit", library), SPEC, {}, library)

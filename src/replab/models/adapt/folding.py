@@ -9,7 +9,7 @@ from collections import Counter
 from torch import nn
 from torch.nn.utils.fusion import fuse_conv_bn_eval
 
-from replab.models.adapt.fusing import FusedSequential
+from replab.models.adapt import fusing
 
 
 def folded(model: nn.Module) -> nn.Module:
@@ -17,7 +17,7 @@ def folded(model: nn.Module) -> nn.Module:
     model = copy.deepcopy(model).eval()
     places = Counter(id(module) for _, module in model.named_modules(remove_duplicate=False))
     for parent in list(model.modules()):
-        if type(parent) not in (nn.Sequential, FusedSequential):
+        if type(parent) not in (nn.Sequential, fusing.Sequential):
             continue
         for i, (conv, norm) in enumerate(itertools.pairwise(list(parent))):
             plain = type(conv) is nn.Conv2d and type(norm) is nn.BatchNorm2d and norm.track_running_stats

@@ -8,7 +8,7 @@ from torch import nn
 
 from replab.models.adapt import fusing
 from replab.models.adapt.folding import folded
-from replab.models.adapt.fusing import FusedSequential, fuse
+from replab.models.adapt.fusing import fuse
 
 
 def layers(conv=None, norm=None, pool=None, relu_first=False):
@@ -138,7 +138,7 @@ def test_a_fused_model_can_be_copied_and_folded():
     _, fused, x, _ = pair(layers)
     fused.eval()
     again = copy.deepcopy(fused)
-    assert type(again) is FusedSequential
+    assert type(again) is fusing.Sequential
     assert torch.equal(again(x), fused(x))
     small = folded(fused)
     assert type(small[1]) is nn.Identity
