@@ -28,7 +28,7 @@ def fuse(model: nn.Module) -> None:
 
 
 class Sequential(nn.Sequential):
-    """Named as torch's, which it is to whoever looks at the model."""
+    """It has torch's name: whoever prints the model sees the layers it was built of, not how they are computed."""
 
     def forward(self, x: Tensor) -> Tensor:
         layers = list(self)
